@@ -72,7 +72,7 @@ def wait_until(page: Page, expression: str, seconds: float = 60) -> None:
         page.wait_for_timeout(50)
 
 
-def wait_until_quiet(page: Page, quiet_s: float = 0.5, seconds: float = 60) -> None:
+def wait_until_quiet(page: Page, quiet_s: float = 0.25, seconds: float = 60) -> None:
     """No request under way for *quiet_s*. Playwright's "networkidle" also waits for frames that were removed."""
     begun = quiet = time.monotonic()
     while time.monotonic() - quiet < quiet_s:

@@ -21,7 +21,10 @@ export class Answers {
     let encoding = null;
     try {
       if (view.text) encoding = await this.encode(state);
-      const module = await this.module(state.view), started = performance.now(), result = await this.result(state), took = performance.now() - started;
+      const module = await this.module(state.view);
+      const started = performance.now();
+      const result = await this.result(state);
+      const took = performance.now() - started;
       const colours = module.colours?.(result) ?? {}, figure = await module.draw(result);
       out.strip = encoding && strip(this.bert, encoding, view.press, colours);
       Object.assign(out, { said: module.say(result), receipt: this.receipt(took), figure });
@@ -40,7 +43,9 @@ export class Answers {
   async rows(body) {
     const { state } = await this.read(body), module = await this.module(state.view);
     const sides = [state, ...(state.against === "another text" && state.other.trim() ? [other(state)] : [])], out = [];
-    for (const side of sides) for (const row of module.rows(await this.result(side))) out.push(sides.length > 1 ? { side: side.text, ...row } : row);
+    for (const side of sides) {
+      for (const row of module.rows(await this.result(side))) out.push(sides.length > 1 ? { side: side.text, ...row } : row);
+    }
     return { state, rows: out };
   }
 
@@ -57,7 +62,10 @@ export class Answers {
   async result(state) {
     const key = JSON.stringify([state.view, state.text, state.pair, state.hidden, state.picked, state.options]);
     if (this.#results.has(key)) return this.#results.get(key);
-    const module = await this.module(state.view), result = await module.run(this.bert, asText(state), this.checked(state), { lines: this.lines(state.options.lines) });
+    const module = await this.module(state.view);
+    const result = await module.run(this.bert, asText(state), this.checked(state), {
+      lines: this.lines(state.options.lines),
+    });
     this.#results.set(key, result);
     if (this.#results.size > MOST) this.#results.delete(this.#results.keys().next().value);
     return result;
@@ -72,7 +80,13 @@ export class Answers {
 
   async beside(state, module) {
     const ours = state.text;
-    if (state.against !== "another text") return { name: state.against, ours, said: "A site compares texts. For checkpoints and random weights, install the explorer.", figure: null, difference: null };
+    if (state.against !== "another text") {
+      return {
+        name: state.against, ours,
+        said: "A site compares texts. For checkpoints and random weights, install the explorer.",
+        figure: null, difference: null,
+      };
+    }
     if (!state.other.trim()) return undefined;
     try {
       const result = await this.result(other(state));
@@ -88,7 +102,10 @@ export class Answers {
 
   async read({ state, link, counted_in: counted, fill }) {
     if (link !== undefined) return this.follow(new URLSearchParams(link));
-    let now = { ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state, checkpoint: this.bert.card.name, precision: "auto" };
+    let now = {
+      ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state,
+      checkpoint: this.bert.card.name, precision: "auto",
+    };
     const lost = this.lost(now.view, now.options);
     now.options = { ...this.defaults(now.view), ...this.known(now.view, now.options) };
     if (counted) now = this.edited({ ...now, text: counted.text ?? "", pair: counted.pair ?? "" }, now.text, now.pair);
@@ -99,13 +116,18 @@ export class Answers {
   /** Those of *options*, name and value, that this site lacks and that would change the answer. */
   lost(view, options = {}) {
     const { defaults } = this.schema.views[view], known = this.known(view, options);
-    return Object.entries(options).filter(([name, value]) => !Object.hasOwn(known, name) && value !== defaults[name]).map(([name, value]) => `${name.replaceAll("_", " ")} “${value}”`);
+    return Object.entries(options)
+      .filter(([name, value]) => !Object.hasOwn(known, name) && value !== defaults[name])
+      .map(([name, value]) => `${name.replaceAll("_", " ")} “${value}”`);
   }
 
   /** Those of *options* that this site has. */
   known(view, options = {}) {
     const has = Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one]));
-    return Object.fromEntries(Object.entries(options).filter(([name, value]) => name in has && (!has[name].choices.length || has[name].choices.includes(value))));
+    return Object.fromEntries(
+      Object.entries(options).filter(([name, value]) =>
+        name in has && (!has[name].choices.length || has[name].choices.includes(value))),
+    );
   }
 
   defaults(view) { return Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one.default])); }
@@ -117,7 +139,10 @@ export class Answers {
       notice = `There is no view '${view.slice(0, 60)}'. Pick one of those shown.`;
       view = opening.view;
     }
-    const example = view === opening.view ? { text: opening.text, pair: "", picked: "", options: {} } : views[view].examples[0], bare = !query.has("text");
+    const example = view === opening.view
+      ? { text: opening.text, pair: "", picked: "", options: {} }
+      : views[view].examples[0];
+    const bare = !query.has("text");
     const given = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : "");
     const options = { ...this.defaults(view), ...(bare && example.options) };
     try {
@@ -128,16 +153,23 @@ export class Answers {
     }
     const named = query.get("checkpoint"), mine = this.bert.card.name;
     if (named && named !== mine) notice = `${notice} The link names ${named.slice(0, 60)}; this site has ${mine} alone.`.trim();
-    const against = ["random weights", "another checkpoint", "another text", "its training"].includes(query.get("against")) ? query.get("against") : "";
+    const against = ["random weights", "another checkpoint", "another text", "its training"].includes(query.get("against"))
+      ? query.get("against")
+      : "";
     const state = {
-      text: given("text", example.text), pair: given("pair", example.pair), hidden: writeSpans(readSpans(given("hidden"))), picked: writeSpans(readSpans(given("picked", example.picked))),
+      text: given("text", example.text), pair: given("pair", example.pair),
+      hidden: writeSpans(readSpans(given("hidden"))),
+      picked: writeSpans(readSpans(given("picked", example.picked))),
       checkpoint: mine, precision: "auto", view, options, against, other: query.get("versus") ?? "",
     };
     return { state, notice };
   }
 
   checked(state) {
-    return Object.fromEntries(this.schema.views[state.view].settings.map((one) => [one.name, check(one, state.options[one.name] ?? one.default)]));
+    return Object.fromEntries(this.schema.views[state.view].settings.map((one) => [
+      one.name,
+      check(one, state.options[one.name] ?? one.default),
+    ]));
   }
 
   /** The state after an edit of its texts. Words stay hidden or picked if they are still there. */
@@ -155,9 +187,11 @@ export class Answers {
 
   /** The state with the best answer in place of a typed mask. */
   async filled(state, span) {
-    const encoding = this.bert.tokenizer.encode(asText(state)), position = encoding.masked.find((at) => span && writeSpans([encoding.spans[at]]) === writeSpans([span]));
+    const encoding = this.bert.tokenizer.encode(asText(state));
+    const position = encoding.masked.find((at) => span && writeSpans([encoding.spans[at]]) === writeSpans([span]));
     if (position === undefined) return state;
-    const [[row]] = await this.bert.maskedLogProbs([encoding], [[position]]), best = row.reduce((top, one, i) => (one > row[top] ? i : top), 0);
+    const [[row]] = await this.bert.maskedLogProbs([encoding], [[position]]);
+    const best = row.reduce((top, one, i) => (one > row[top] ? i : top), 0);
     const word = this.bert.tokenizer.pieces[best].replace(/^##/, ""), old = encoding.texts[span.side];
     const filled = [...old.slice(0, span.start), word, ...old.slice(span.end)].join("");
     return span.side ? this.edited(state, state.text, filled) : this.edited(state, filled, state.pair);
@@ -169,7 +203,10 @@ const asText = ({ text, pair, hidden, picked }) => ({ first: text, second: pair,
 
 /** *value* as the setting *one* takes it. */
 function check({ name, label, kind, choices, low, high }, value) {
-  const wanted = choices.length ? `one of ${choices.join(", ")}` : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind] + (low !== null && high !== null ? ` from ${low} to ${high}` : "");
+  const wanted = choices.length
+    ? `one of ${choices.join(", ")}`
+    : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind]
+      + (low !== null && high !== null ? ` from ${low} to ${high}` : "");
   const refuse = () => { throw new Refusal(`${label || name}: got '${String(value).slice(0, 60)}'; wanted ${wanted}.`); };
   if (choices.length && !choices.includes(value)) refuse();
   if (kind === "bool") {
@@ -178,7 +215,14 @@ function check({ name, label, kind, choices, low, high }, value) {
   }
   if (kind === "str") return String(value);
   const number = typeof value === "number" || String(value).trim() ? Number(value) : NaN;
-  if (!Number.isFinite(number) || (kind === "int" && !Number.isInteger(number)) || (low !== null && number < low) || (high !== null && number > high)) refuse();
+  if (
+    !Number.isFinite(number)
+    || (kind === "int" && !Number.isInteger(number))
+    || (low !== null && number < low)
+    || (high !== null && number > high)
+  ) {
+    refuse();
+  }
   return number;
 }
 
@@ -196,20 +240,29 @@ function shift(spans, side, old, now) {
 
 /** The text as chips. *press*: what a press on one does; *colours*: position -> shade. */
 function strip(bert, encoding, press, colours) {
-  const { tokenizer } = bert, { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding, picks = press === "pick";
+  const { tokenizer } = bert;
+  const { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding;
+  const picks = press === "pick";
   const sides = spans.map((span, i) => span?.side ?? segments[i]), key = (i) => `${sides[i]} ${words[i]}`, sizes = {}, last = {};
   tokens.forEach((_, i) => { sizes[key(i)] = (sizes[key(i)] ?? 0) + 1; if (spans[i]) last[spans[i].side] = i; });
   const chips = tokens.map((token, i) => {
-    const span = spans[i], odd = !span || span.start === span.end || (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
+    const span = spans[i];
+    const odd = !span
+      || span.start === span.end
+      || (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
     const masked = ids[i] === tokenizer.maskId, typed = originalIds[i] === tokenizer.maskId, about = `token ${i}, id ${originalIds[i]}`;
     const chip = {
-      label: masked ? tokenizer.mask : token, title: about, side: sides[i], word: words[i] === null || sizes[key(i)] < 2 ? -1 : words[i], more: i > 0 && words[i] !== null && words[i] === words[i - 1],
+      label: masked ? tokenizer.mask : token, title: about, side: sides[i],
+      word: words[i] === null || sizes[key(i)] < 2 ? -1 : words[i],
+      more: i > 0 && words[i] !== null && words[i] === words[i - 1],
       special: odd, span: "", on: false, masked: false, typed: false, colour: null, cut: last[sides[i]] === i ? cut[sides[i]] : 0,
     };
     if (!press || (odd && !picks)) return chip;
     const target = span && !odd ? span : { side: TOKENS, start: i, end: i + 1 }, colour = colours[i];
     return {
-      ...chip, title: masked && !typed ? `hidden: ${token}, ${about}` : about, span: writeSpans([target]), on: picks ? picked.includes(i) : masked, masked: masked && !picks, typed,
+      ...chip,
+      title: masked && !typed ? `hidden: ${token}, ${about}` : about,
+      span: writeSpans([target]), on: picks ? picked.includes(i) : masked, masked: masked && !picks, typed,
       colour: colour !== undefined && (picks || !masked) ? Math.round(1000 * colour) / 1000 : null,
     };
   });

@@ -16,7 +16,9 @@ export function drawArcs(result, write) {
     if (drawn.length) chart.add({ type: "scatter", x, y, mode: "lines", line: { color: ACCENT, width }, opacity });
   });
   const column = (names, x, textposition, color) => {
-    chart.add(texts(x, range(names.length), names.map(safe), { textposition, textfont: { family: MONO, size: 13, color }, hoverinfo: undefined }));
+    chart.add(texts(x, range(names.length), names.map(safe), {
+      textposition, textfont: { family: MONO, size: 13, color }, hoverinfo: undefined,
+    }));
   };
   const isLooking = (i) => result.picked && result.about.includes(i), share = (j) => (result.picked ? ` ${write(result.gives[j])}` : "");
   column(rows.map((i) => result.rows[i].label), LEFT - GAP, "middle left", rows.map((i) => (isLooking(i) ? ACCENT : TEXT)));
@@ -30,12 +32,16 @@ export function drawArcs(result, write) {
 /** The rows and columns around the tokens that the view is about, their numbers, and the places of those that are visible, the
  *  largest first. */
 function linesOf({ rows, columns, about, picked, matrix }) {
-  const middle = rows[about[0]].positions[0], [down, across] = [rows, columns].map((units) => {
-    const at = argmax(units.map((unit) => -Math.abs(unit.positions[0] - middle))), start = Math.max(0, Math.min(at - SHOWN / 2, units.length - SHOWN));
+  const middle = rows[about[0]].positions[0];
+  const [down, across] = [rows, columns].map((units) => {
+    const at = argmax(units.map((unit) => -Math.abs(unit.positions[0] - middle)));
+    const start = Math.max(0, Math.min(at - SHOWN / 2, units.length - SHOWN));
     return range(Math.min(SHOWN, units.length), start);
   });
-  const part = down.map((i) => across.map((j) => (picked && !about.includes(i) ? 0 : matrix[i][j]))), top = most(part.map((row) => most(row))) || 1;
-  const visible = part.flatMap((row, i) => row.flatMap((one, j) => (one >= LEAST * top ? [[i, j]] : []))).sort(([a, b], [c, d]) => part[c][d] - part[a][b]);
+  const part = down.map((i) => across.map((j) => (picked && !about.includes(i) ? 0 : matrix[i][j])));
+  const top = most(part.map((row) => most(row))) || 1;
+  const visible = part.flatMap((row, i) => row.flatMap((one, j) => (one >= LEAST * top ? [[i, j]] : [])))
+    .sort(([a, b], [c, d]) => part[c][d] - part[a][b]);
   return { rows: down, columns: across, part, top, visible };
 }
 

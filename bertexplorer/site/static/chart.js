@@ -1,11 +1,23 @@
 // What figures are made of, as the page draws them: plotly's traces and layout as plain objects, in the style of the explorer.
 
-export const ACCENT = "#2b6cb0", PALE = "#a9c8ea", ORANGE = "#d55e00", GREEN = "#009e73", GREY = "#8a94a3", INK = "#16202c", TEXT = "#5b6675";
+export const ACCENT = "#2b6cb0";
+export const PALE = "#a9c8ea";
+export const ORANGE = "#d55e00";
+export const GREEN = "#009e73";
+export const GREY = "#8a94a3";
+export const INK = "#16202c";
+export const TEXT = "#5b6675";
 export const BLUE = [[0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1, "#12406f"]];
 export const GROUPS = [ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a"];
-export const SHADES = [[0, "#f0f5fb"], [1, "#86b3e4"]], LIGHT_SIGNED = [[0, "#eda063"], [0.5, "#f4f6f8"], [1, "#86b3e4"]], SIGNED = [[0, ORANGE], [0.5, "#f7f9fb"], [1, ACCENT]];
+export const SHADES = [[0, "#f0f5fb"], [1, "#86b3e4"]];
+export const LIGHT_SIGNED = [[0, "#eda063"], [0.5, "#f4f6f8"], [1, "#86b3e4"]];
+export const SIGNED = [[0, ORANGE], [0.5, "#f7f9fb"], [1, ACCENT]];
 export const ROOT = BLUE.map(([place, colour]) => [place ** 2, colour]);  // the same shades for the root of a number
-export const LIGHT = Array.from({ length: 9 }, (_, i) => [(i / 8) ** 2, `rgb(${240 - Math.floor(106 * i / 8)},${245 - Math.floor(66 * i / 8)},${251 - Math.floor(23 * i / 8)})`]);  // light enough for INK
+// light enough for INK
+export const LIGHT = Array.from({ length: 9 }, (_, i) => [
+  (i / 8) ** 2,
+  `rgb(${240 - Math.floor(106 * i / 8)},${245 - Math.floor(66 * i / 8)},${251 - Math.floor(23 * i / 8)})`,
+]);
 export const SANS = "IBM Plex Sans, system-ui, sans-serif", MONO = "IBM Plex Mono, ui-monospace, monospace";
 export const HOVER = "%{customdata}<extra></extra>";
 export const HIDDEN = { visible: false, fixedrange: true };
@@ -14,7 +26,8 @@ const LINE = 17;  // pixels between two labels
 
 // Numbers and words in sentences.
 
-export const grouped = (number, digits = 0) => number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export const grouped = (number, digits = 0) =>
+  number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 export const quote = (token) => `“${token}”`;
 export const safe = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -57,7 +70,9 @@ export function signed(value, digits = 2) {
   return /[1-9]/.test(text) ? text : "0";
 }
 
-export const beyondLimit = (tokens) => (tokens ? [`${counted(tokens, "token")} beyond the checkpoint's limit ${tokens === 1 ? "was" : "were"} not read.`] : []);
+export const beyondLimit = (tokens) => (
+  tokens ? [`${counted(tokens, "token")} beyond the checkpoint's limit ${tokens === 1 ? "was" : "were"} not read.`] : []
+);
 export const onlyFirstMask = (others) => (others ? [`This is about the first of ${others + 1} masks.`] : []);
 
 // Traces.
@@ -79,12 +94,16 @@ export function bars(values, colour, { text, hover, ...more } = {}) {
 
 /** A line with a marker at each point. */
 export const line = (x, y, colour, { dash, size = 6, ...more } = {}) => ({
-  type: "scatter", x, y, mode: "lines+markers", line: { color: colour, width: 2, ...(dash && { dash }) }, marker: { size }, cliponaxis: false, ...more,
+  type: "scatter", x, y, mode: "lines+markers",
+  line: { color: colour, width: 2, ...(dash && { dash }) },
+  marker: { size }, cliponaxis: false, ...more,
 });
 
 /** Text that starts at its points. A single *x* applies to all points. */
 export const texts = (x, y, text, { colour = TEXT, ...more } = {}) => ({
-  type: "scatter", mode: "text", x: Array.isArray(x) ? x : y.map(() => x), y, text, textposition: "middle right", textfont: { color: colour, size: 13 }, hoverinfo: "skip", cliponaxis: false, ...more,
+  type: "scatter", mode: "text", x: Array.isArray(x) ? x : y.map(() => x), y, text,
+  textposition: "middle right", textfont: { color: colour, size: 13 }, hoverinfo: "skip", cliponaxis: false,
+  ...more,
 });
 
 /** The names of lines to the right of their ends, spread apart on an axis that is *height* pixels tall. */
@@ -111,7 +130,17 @@ export function layerLines(chart, lines, ends, chosen, height, share) {
     chart.add(line(range(count), values, colour, { dash, hovertext, size: count <= 13 ? 8 : 5, hoverinfo: "text", customdata }), 2);
   }
   const column = (name) => lines.map((one) => one[name]);
-  chart.add(lineNames(count - 1 + room(count), column("values").map((values) => values.at(-1)), column("text"), column("colour"), ends, height), 2);
+  chart.add(
+    lineNames(
+      count - 1 + room(count),
+      column("values").map((values) => values.at(-1)),
+      column("text"),
+      column("colour"),
+      ends,
+      height,
+    ),
+    2,
+  );
   chart.axes("x", layerAxis(count, share), 2);
   chart.axes("y", { range: ends, nticks: 6 }, 2);
   chart.shape({ type: "line", x0: chosen, x1: chosen, y0: ends[0], y1: ends[1], line: { color: TEXT, width: 1 } }, 2);
@@ -126,14 +155,18 @@ export const room = (count) => 0.05 * count;
 
 /** Every *step*th of *labels* at positions 0, 1, 2, …; in the font of tokens if *mono* gives its size. */
 export const ticks = (labels, { step = 1, mono = 0 } = {}) => ({
-  tickvals: range(labels.length).filter((i) => i % step === 0), ticktext: labels.filter((_, i) => i % step === 0), ...(mono && { tickfont: { family: MONO, size: mono } }),
+  tickvals: range(labels.length).filter((i) => i % step === 0),
+  ticktext: labels.filter((_, i) => i % step === 0),
+  ...(mono && { tickfont: { family: MONO, size: mono } }),
 });
 export const fromOne = (count, step = 1, word = "") => ({ ...ticks(range(count, 1).map((i) => `${word}${i}`), { step }), showgrid: false });
 export const down = (labels, more = {}) => ({ autorange: "reversed", showgrid: false, ...ticks(labels, more) });
 
 /** An x axis from the input to the last layer, over *share* of the width. */
 export const layerAxis = (count, share) => ({
-  domain: [0, share], range: [-room(count), count - 1 + room(count)], ...ticks(["in", ...range(count - 1, 1).map(String)], { step: count <= 13 ? 1 : 6 }), tickangle: 0,
+  domain: [0, share], range: [-room(count), count - 1 + room(count)],
+  ...ticks(["in", ...range(count - 1, 1).map(String)], { step: count <= 13 ? 1 : 6 }),
+  tickangle: 0,
 });
 
 /** The ends of an axis of bars that start at 0, with room for their numbers. */
@@ -144,7 +177,8 @@ export function fromZero(values) {
 
 /** An annotation above the left edge of the figure, or of the panel in *row*. */
 export const above = (text, shift = 8, { row = 0, size = 14, ...more } = {}) => ({
-  text, xref: "paper", x: 0, xanchor: "left", yref: row ? `${axis("y", row)} domain` : "paper", y: 1, showarrow: false, align: "left", font: { size }, yanchor: "bottom", yshift: shift, ...more,
+  text, xref: "paper", x: 0, xanchor: "left", yref: row ? `${axis("y", row)} domain` : "paper", y: 1,
+  showarrow: false, align: "left", font: { size }, yanchor: "bottom", yshift: shift, ...more,
 });
 
 /** Traces and a layout. Panels count from 1, the first one at the top. */
@@ -156,13 +190,21 @@ export class Chart {
 
   /** Stacked panels of *heights* pixels, *gap* pixels apart, each with its title. */
   static panels(heights, gap, titles = []) {
-    const chart = new Chart(), whole = heights.reduce((a, b) => a + b, 0), apart = heights.length > 1 ? gap / (whole + gap * (heights.length - 1)) : 0, space = 1 - apart * (heights.length - 1);
+    const chart = new Chart();
+    const whole = heights.reduce((a, b) => a + b, 0);
+    const apart = heights.length > 1 ? gap / (whole + gap * (heights.length - 1)) : 0;
+    const space = 1 - apart * (heights.length - 1);
     let start = 0;
     heights.forEach((height, i) => {
       const number = i ? String(i + 1) : "", end = start + space * height / whole, y = [Math.max(0, 1 - end), 1 - start];
       chart.layout[`xaxis${number}`] = { anchor: `y${number}`, domain: [0, 1] };
       chart.layout[`yaxis${number}`] = { anchor: `x${number}`, domain: y };
-      if (titles[i]) chart.note({ text: titles[i], x: 0, y: y[1], xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 14 } });
+      if (titles[i]) {
+        chart.note({
+          text: titles[i], x: 0, y: y[1], xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom",
+          showarrow: false, font: { size: 14 },
+        });
+      }
       start = end + apart;
     });
     chart.rows = heights.length;
@@ -193,19 +235,27 @@ export class Chart {
   shape(shape, row = 0) { (this.layout.shapes ??= []).push({ ...shape, ...(row && { xref: axis("x", row), yref: axis("y", row) }) }); }
 
   /** A horizontal line through a whole panel. */
-  hline(y, row, style = {}) { const number = axis("", row); this.shape({ type: "line", x0: 0, x1: 1, y0: y, y1: y, xref: `x${number} domain`, yref: `y${number}`, ...style }); }
+  hline(y, row, style = {}) {
+    const number = axis("", row);
+    this.shape({ type: "line", x0: 0, x1: 1, y0: y, y1: y, xref: `x${number} domain`, yref: `y${number}`, ...style });
+  }
 
   vline(x, row, style = {}) { this.vrect(x, x, row, { type: "line", ...style }); }
 
   /** A band over the whole height of a panel. */
-  vrect(x0, x1, row, style = {}) { const number = axis("", row); this.shape({ type: "rect", x0, x1, y0: 0, y1: 1, xref: `x${number}`, yref: `y${number} domain`, ...style }); }
+  vrect(x0, x1, row, style = {}) {
+    const number = axis("", row);
+    this.shape({ type: "rect", x0, x1, y0: 0, y1: 1, xref: `x${number}`, yref: `y${number} domain`, ...style });
+  }
 
   image(image) { (this.layout.images ??= []).push(image); }
 
   /** Change the axis of the panel *row*, or all of a *letter*. */
   axes(letter, patch, row = 0) {
     const all = Object.keys(this.layout).filter((name) => new RegExp(`^${letter}axis\\d*$`).test(name));
-    for (const name of row ? [`${letter}axis${axis("", row)}`] : all.length ? all : [`${letter}axis`]) this.layout[name] = merge(this.layout[name] ?? {}, patch);
+    for (const name of row ? [`${letter}axis${axis("", row)}`] : all.length ? all : [`${letter}axis`]) {
+      this.layout[name] = merge(this.layout[name] ?? {}, patch);
+    }
   }
 
   /** Write *lines* under the figure, *gap* pixels below it and *step* pixels apart; their height in pixels. */
@@ -217,8 +267,10 @@ export class Chart {
   /** The layout that all figures share. The page reserves *height* pixels while it waits for a new result. */
   finish(height, layout = {}) {
     const base = {
-      template: {}, height, margin: { l: 8, r: 16, t: 28, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: SANS, size: 14, color: TEXT }, showlegend: false,
-      hoverlabel: { font: { family: SANS, size: 14 } }, dragmode: false, modebar: { remove: ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"] },
+      template: {}, height, margin: { l: 8, r: 16, t: 28, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)", font: { family: SANS, size: 14, color: TEXT }, showlegend: false,
+      hoverlabel: { font: { family: SANS, size: 14 } }, dragmode: false,
+      modebar: { remove: ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"] },
     };
     this.layout = merge(this.layout, { ...base, ...layout });
     for (const letter of ["x", "y"]) {

@@ -2,13 +2,19 @@
 
 /** {content, name} of the *rows* of a state as *kind*, csv or json. */
 export function fileOf(kind, state, rows, provenance) {
-  const content = kind === "csv" ? csv(rows, provenance) : JSON.stringify({ analysis: state.view.replaceAll("-", "_"), state, provenance, rows }, null, 2);
+  const content = kind === "csv"
+    ? csv(rows, provenance)
+    : JSON.stringify({ analysis: state.view.replaceAll("-", "_"), state, provenance, rows }, null, 2);
   return { content, name: `${state.view}.${kind}` };
 }
 
 /** *rows* as CSV; the first row has the *provenance*. */
 function csv(rows, provenance) {
-  const names = [...new Set(rows.flatMap(Object.keys)), "made_with"], lines = [names, ...rows.map((row, i) => names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name])))];
+  const names = [...new Set(rows.flatMap(Object.keys)), "made_with"];
+  const lines = [
+    names,
+    ...rows.map((row, i) => names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name]))),
+  ];
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 

@@ -99,7 +99,8 @@ function pieceId({ ids }, word) {
 
 const OPERATORS = {
   not: (a) => !a, "+": (a, b) => a + b, "-": (a, b) => (b === undefined ? -a : a - b), "*": (a, b) => a * b, "/": (a, b) => a / b,
-  "==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
+  "==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b, ">=": (a, b) => a >= b,
   abs: Math.abs, min: Math.min, max: Math.max, len: (word) => [...word].length, log2: Math.log2,
 };
 
@@ -130,7 +131,8 @@ export function fill(tree, facts, limits) {
 function formatted(value, form, limits) {
   if (typeof value === "string") return form === '"' ? quote(value) : value;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  const others = limits.filter((limit) => limit !== value), texts = Array.from({ length: MORE_DIGITS + 1 }, (_, more) => number(value, form, more));
+  const others = limits.filter((limit) => limit !== value);
+  const texts = Array.from({ length: MORE_DIGITS + 1 }, (_, more) => number(value, form, more));
   return texts.find((text, more) => !others.some((limit) => number(limit, form, more) === text)) ?? texts[0];
 }
 
@@ -144,5 +146,6 @@ function number(value, form, more) {
 /** *value* with so many *digits* that count, without zeros at the end; a power of ten where it is large or small. */
 function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e"), far = power < -4 || power >= digits;
-  return (far ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}` : `${Number(value.toPrecision(digits))}`).replaceAll("-", "−");
+  return (far ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}` : `${Number(value.toPrecision(digits))}`)
+    .replaceAll("-", "−");
 }

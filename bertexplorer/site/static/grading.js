@@ -6,7 +6,10 @@ import { Refusal } from "./tokens.js";
 
 const ATTEMPTS = 2;
 const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
-const said = (more) => ({ right: null, text: [], done: true, answer: [], after: [], key: null, shares: [], criteria: [], found: [], ...more });
+const said = (more) => ({
+  right: null, text: [], done: true, answer: [], after: [], key: null, shares: [], criteria: [], found: [],
+  ...more,
+});
 
 /** {status, answer}: whether *answer* is right by *key*, at this *attempt*, and what is said. */
 export function judge(key, answer, attempt) {
@@ -18,11 +21,18 @@ export function judge(key, answer, attempt) {
 }
 
 const GRADERS = {
-  predict: ({ key, feedback, after, choices }, answer) => said({ right: answer === key, text: feedback[answer], answer: choices[key], after, key }),
+  predict: ({ key, feedback, after, choices }, answer) => said({
+    right: answer === key, text: feedback[answer], answer: choices[key], after, key,
+  }),
 
   choice({ key, feedback, after, choices }, answer, last) {
     const done = answer === key || last;
-    return said({ right: answer === key, text: feedback[answer], done, answer: done ? choices[key] : [], after: done ? after : [], key: done ? key : null });
+    return said({
+      right: answer === key, text: feedback[answer], done,
+      answer: done ? choices[key] : [],
+      after: done ? after : [],
+      key: done ? key : null,
+    });
   },
 
   number({ key, tolerance, percent, ranges, answer: shown, after }, typed, last) {
@@ -30,7 +40,15 @@ const GRADERS = {
     if (value === null) return `'${String(typed).slice(0, 40)}' is not a number; wanted one such as 0.13 or 13 %.`;
     const right = Math.abs(value - key) <= tolerance + 1e-12, done = right || last;
     const range = ranges.find(([low, high]) => (low === null || value >= low) && (high === null || value <= high));
-    return said({ right, text: right ? [] : range?.[2].length ? range[2] : paragraph(value < key ? "Too low." : "Too high."), done, answer: done ? [shown] : [], after: done ? after : [] });
+    return said({
+      right,
+      text: right ? []
+        : range?.[2].length ? range[2]
+        : paragraph(value < key ? "Too low." : "Too high."),
+      done,
+      answer: done ? [shown] : [],
+      after: done ? after : [],
+    });
   },
 
   share({ shares, after, choices }, points) {
@@ -45,10 +63,17 @@ const GRADERS = {
     return said({ right: hit, text: done ? [] : paragraph(...hint), done, answer: hit ? [token] : [], after: done ? after : [] });
   },
 
-  say: ({ answer, criteria, after }, words) => (String(words).trim() ? said({ answer, criteria, after: after ?? [] }) : "Nothing is written yet. A sentence is enough."),
+  say: ({ answer, criteria, after }, words) => (
+    String(words).trim()
+      ? said({ answer, criteria, after: after ?? [] })
+      : "Nothing is written yet. A sentence is enough."
+  ),
 
   // Of a view that does not run here: the hint and one that works are shown.
-  find: ({ example, hint, after }) => said({ text: paragraph(...hint), answer: example, after: after ?? [], found: [["This view is recorded on a site, so what you find cannot be checked here."]] }),
+  find: ({ example, hint, after }) => said({
+    text: paragraph(...hint), answer: example, after: after ?? [],
+    found: [["This view is recorded on a site, so what you find cannot be checked here."]],
+  }),
 };
 
 /** Whether the *facts* of a view, as a person left it, are what a find wants, and what is said. */
@@ -57,7 +82,8 @@ export function judgeFind({ accept, near, limits, found, unmet, example, hint, a
   if (valueOf(accept, facts)) return said({ right: true, after: fill(after, facts, limits) });
   const close = near.find(([condition]) => valueOf(condition, facts))?.[1] ?? [], text = close.length || !last ? close : hint;
   const own = found.length ? attempted(() => [fill(found, facts, limits)]) : null;
-  const parts = () => unmet.flatMap(([condition, words, limit]) => attempted(() => (valueOf(condition, facts) ? [] : [fill(words, facts, [valueOf(limit, facts)])])) ?? []);
+  const parts = () => unmet.flatMap(([condition, words, limit]) =>
+    attempted(() => (valueOf(condition, facts) ? [] : [fill(words, facts, [valueOf(limit, facts)])])) ?? []);
   return said({ right: false, text: fill(text, facts, limits), done: false, answer: last ? example : [], found: own ?? parts() });
 }
 

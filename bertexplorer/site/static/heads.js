@@ -10,12 +10,20 @@ export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 
 /** [layer, number] of each place in a line such as "5·3, 5.7", each once. *count*: of this *kind* in a layer. */
 function parsePlaces(typed, kind, example, layers, count) {
-  if (typed.length > MAX_TYPED) throw new Refusal(`A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. `
-    + `Shorten it.`);
+  if (typed.length > MAX_TYPED) {
+    throw new Refusal(
+      `A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. `
+        + `Shorten it.`,
+    );
+  }
   const places = new Map();
   for (const part of typed.split(/[,;\n]/).map((one) => one.trim()).filter(Boolean)) {
     const [, layer, number] = PLACE.exec(part) ?? [];
-    if (!layer) throw new Refusal(`'${part.slice(0, 20)}' is not a ${kind}; expected a layer and a ${kind} such as ${example}, separated by commas.`);
+    if (!layer) {
+      throw new Refusal(
+        `'${part.slice(0, 20)}' is not a ${kind}; expected a layer and a ${kind} such as ${example}, separated by commas.`,
+      );
+    }
     checkNumber(Number(layer), layers, "layer");
     checkNumber(Number(number), count, kind);
     places.set(`${Number(layer)}·${Number(number)}`, [layer - 1, number - 1]);

@@ -3,7 +3,11 @@ import { argmax, sum } from "./numbers.js";
 
 /** The vectors of the tokens on the way into the encoder, by name, in the order in which they are added. */
 export function inputParts(bert, encoding) {
-  const { ids, segments } = encoding, row = (name, i) => { const { data, shape: [, size] } = bert.tensor(name); return data.subarray(i * size, (i + 1) * size); };
+  const { ids, segments } = encoding;
+  const row = (name, i) => {
+    const { data, shape: [, size] } = bert.tensor(name);
+    return data.subarray(i * size, (i + 1) * size);
+  };
   const named = (name) => bert.places.has(name), base = "encoder.embeddings", parts = { word: ids.map((id) => bert.wordVector(id)) };
   if (named(`${base}.positions.weight`)) parts.position = ids.map((_, i) => row(`${base}.positions.weight`, i + bert.first_position));
   if (named(`${base}.segments.weight`)) parts.segment = segments.map((segment) => row(`${base}.segments.weight`, segment));

@@ -15,11 +15,15 @@ export class Bert {
    *  passes with the share that is done. */
   static async open({ about, graphs, weights, ort, pause }) {
     const bert = new Bert();
-    Object.assign(bert, { ...about.checkpoint, ort, pause, places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])) });
+    Object.assign(bert, {
+      ...about.checkpoint, ort, pause,
+      places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])),
+    });
     bert.tokenizer = new Tokenizer(about.tokenizer);
     bert.numbers = expand(weights, about);
     const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
-    const load = (graph) => ort.InferenceSession.create(graph, { externalData, executionProviders: ["wasm"], graphOptimizationLevel: "all" });
+    const load = (graph) =>
+      ort.InferenceSession.create(graph, { externalData, executionProviders: ["wasm"], graphOptimizationLevel: "all" });
     bert.layersSession = await load(graphs.layers);
     bert.readerSession = graphs.reader && await load(graphs.reader);
     return bert;
@@ -39,7 +43,8 @@ export class Bert {
 
   /** *x*, rows of numbers, through the linear layer *name*. */
   linear(name, x) {
-    const { data, shape, transposed } = this.tensor(`${name}.weight`), bias = this.places.has(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
+    const { data, shape, transposed } = this.tensor(`${name}.weight`);
+    const bias = this.places.has(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
     const [out, size] = transposed ? [shape[1], shape[0]] : shape, step = transposed ? out : 1;
     return x.map((row) => {
       const y = new Float32Array(out);
@@ -120,7 +125,9 @@ export class Bert {
 
   async #run(batch, tokens, heads) {
     const size = this.word_size, rows = batch.length, { Tensor } = this.ort;
-    const words = new Float32Array(rows * tokens * size), segments = new BigInt64Array(rows * tokens), mask = new BigInt64Array(rows * tokens);
+    const words = new Float32Array(rows * tokens * size);
+    const segments = new BigInt64Array(rows * tokens);
+    const mask = new BigInt64Array(rows * tokens);
     const switches = new Float32Array(rows * this.layers * this.heads).fill(1);
     batch.forEach(({ ids, segments: given }, row) => ids.forEach((id, i) => {
       words.set(this.wordVector(id), (row * tokens + i) * size);
@@ -145,7 +152,10 @@ export class Bert {
     for (let start = 0; start < vectors.length; start += ROWS) {
       const some = vectors.slice(start, start + ROWS), flat = new Float32Array(some.length * size);
       some.forEach((vector, i) => flat.set(vector, i * size));
-      const { logits } = await this.readerSession.run({ vectors: new this.ort.Tensor("float32", flat, [some.length, size]) }), width = logits.dims[1];
+      const { logits } = await this.readerSession.run({
+        vectors: new this.ort.Tensor("float32", flat, [some.length, size]),
+      });
+      const width = logits.dims[1];
       some.forEach((_, i) => out.push(logits.data.subarray(i * width, (i + 1) * width)));
       if (out.length < vectors.length) await this.pause(out.length / vectors.length);
     }
@@ -163,7 +173,9 @@ export class Bert {
 
   /** Logits of (is next, is not next) for each encoding. */
   async nextSentence(encodings, heads = null) {
-    if (!this.has.includes("next_sentence")) throw new Refusal(`${this.name} has no next-sentence head. Choose a checkpoint with one.`, "head");
+    if (!this.has.includes("next_sentence")) {
+      throw new Refusal(`${this.name} has no next-sentence head. Choose a checkpoint with one.`, "head");
+    }
     const first = (await this.#lastVectors(encodings, encodings.map(() => [0]), heads)).flat();
     const pooled = this.linear("pooler.dense", first).map((row) => row.map(Math.tanh));
     return this.linear("next_sentence.output", pooled);

@@ -8,7 +8,11 @@ export const PASSAGE = 44;  // pixels
 /** The texts of *typed*, one on each line or with | between, each once. */
 export function parseTexts(typed) {
   const length = [...typed].length;
-  if (length > MAX_CHARACTERS) throw new Refusal(`The other second sentences have ${grouped(length)} characters; the limit is ${grouped(MAX_CHARACTERS)}. Remove some.`);
+  if (length > MAX_CHARACTERS) {
+    throw new Refusal(
+      `The other second sentences have ${grouped(length)} characters; the limit is ${grouped(MAX_CHARACTERS)}. Remove some.`,
+    );
+  }
   const unique = [...new Set(typed.split(/[|\n]/).map((part) => part.trim()).filter(Boolean))];
   if (unique.length > MAX_TEXTS) throw new Refusal(`${unique.length} other second sentences were given; the limit is ${MAX_TEXTS}.`);
   return unique;
@@ -24,11 +28,19 @@ export const alone = ({ first, second, hidden }, side) => ({
 export function drawPassages(chart, row, first, passages, ends) {
   const others = safe(passages.map((one) => one.text).join(" | "));
   const customdata = passages.map(({ text }) => ({ text: safe(first), set: { others }, pair: safe(text) }));
-  const hovertext = passages.map(({ text, number }) => `${label(text, 80)}: ${number}`), colours = passages.map(({ own }) => (own ? ACCENT : PALE));
+  const hovertext = passages.map(({ text, number }) => `${label(text, 80)}: ${number}`);
+  const colours = passages.map(({ own }) => (own ? ACCENT : PALE));
   chart.add(bars(passages.map((one) => one.value), colours, {
     text: passages.map((one) => one.number), width: 0.36, customdata, hovertext, hovertemplate: "%{hovertext}<extra></extra>",
   }), row);
-  chart.add(texts(0, range(passages.length).map((place) => place - 0.42), passages.map(({ text }, i) => `${i + 1}. ${label(text, 52)}`)), row);
+  chart.add(
+    texts(
+      0,
+      range(passages.length).map((place) => place - 0.42),
+      passages.map(({ text }, i) => `${i + 1}. ${label(text, 52)}`),
+    ),
+    row,
+  );
   chart.axes("y", { range: [passages.length - 0.6, -0.8], ...HIDDEN }, row);
   chart.axes("x", { range: ends, ...HIDDEN }, row);
   chart.note(above("the second text and the others, best first; press one to open it", 4, { row }));

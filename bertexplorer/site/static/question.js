@@ -8,7 +8,9 @@ import { Refusal } from "./tokens.js";
 /** The encoding of a pair; neither side may be without anything to read. */
 export function encodePair(bert, text) {
   const encoding = bert.tokenizer.encode(text);
-  if (!encoding.texts[1].length) throw new Refusal("There is no second sentence, so nothing could follow the first. Add a second sentence.", "pair");
+  if (!encoding.texts[1].length) {
+    throw new Refusal("There is no second sentence, so nothing could follow the first. Add a second sentence.", "pair");
+  }
   if (encoding.secondStart < 0) throw new Refusal("The second sentence holds nothing that this checkpoint can read. Type another one.");
   return encoding;
 }
@@ -17,7 +19,9 @@ export function encodePair(bert, text) {
 function resolveTarget(bert, text, target) {
   if (target !== "answer") return target;
   const { masked, secondStart } = bert.tokenizer.encode(text);
-  return !(masked.length && bert.has.includes("masked_lm")) && secondStart >= 0 && bert.has.includes("next_sentence") ? "next sentence" : "mask";
+  return !(masked.length && bert.has.includes("masked_lm")) && secondStart >= 0 && bert.has.includes("next_sentence")
+    ? "next sentence"
+    : "mask";
 }
 
 /** The question of *target* about *text*. *word*: the one to ask about at a mask; "": the first choice. */
@@ -31,17 +35,28 @@ export async function ask(bert, text, target, word = "") {
 /** As `ask`; a text without a mask learns what else could be measured. */
 export async function askToChange(bert, text, target, word) {
   const { masked, secondStart } = bert.tokenizer.encode(text), judges = bert.has.includes("next_sentence");
-  if (resolveTarget(bert, text, target) !== "mask" || masked.length || !bert.has.includes("masked_lm")) return ask(bert, text, target, word);
-  const headless = [`${bert.name} has no next-sentence head that would judge a pair`, "choose a checkpoint that has one, such as mini, and give a pair"];
-  const [lacks, advice] = !judges ? headless : secondStart < 0 ? ["there is no pair", "add a second sentence"] : ["the measure is the word at a mask", "measure the pair"];
+  if (resolveTarget(bert, text, target) !== "mask" || masked.length || !bert.has.includes("masked_lm")) {
+    return ask(bert, text, target, word);
+  }
+  const headless = [
+    `${bert.name} has no next-sentence head that would judge a pair`,
+    "choose a checkpoint that has one, such as mini, and give a pair",
+  ];
+  const [lacks, advice] = !judges ? headless
+    : secondStart < 0 ? ["there is no pair", "add a second sentence"]
+    : ["the measure is the word at a mask", "measure the pair"];
   throw new Refusal(`Nothing is hidden and ${lacks}, so there is no answer to change. Hide a word, or ${advice}.`, "mask");
 }
 
 async function askMask(bert, encoding, word) {
   const [position] = encoding.masked;
-  const rows = async (encodings, heads) => (await bert.maskedLogProbs(encodings, encodings.map(() => [position]), heads)).map(([row]) => row);
+  const rows = async (encodings, heads) =>
+    (await bert.maskedLogProbs(encodings, encodings.map(() => [position]), heads)).map(([row]) => row);
   const index = word.trim() ? onePiece(bert, word) : argmax((await rows([encoding]))[0]);
-  return { target: "mask", encoding, index, answer: bert.tokenizer.pieces[index], rows, number: (row) => row[index], probability: Math.exp };
+  return {
+    target: "mask", encoding, index, answer: bert.tokenizer.pieces[index], rows, number: (row) => row[index],
+    probability: Math.exp,
+  };
 }
 
 async function askPair(bert, text) {

@@ -3,7 +3,8 @@ import { safe } from "./chart.js";
 import { least, most } from "./numbers.js";
 
 const PHONE = 312;  // pixels: the least width of a plot
-const LETTER = 7.4, LINE = 17, ROW = 21, SMALL = 7;  // pixels: a character, a line at 13 px, a line under a figure, a marker that text may cover
+// pixels: a character, a line at 13 px, a line under a figure, a marker that text may cover
+const LETTER = 7.4, LINE = 17, ROW = 21, SMALL = 7;
 const SIDES = ["top center", "bottom center", "middle right", "middle left"];
 export const QUIET = { showticklabels: false, showgrid: false, fixedrange: true };  // an axis without numbers
 
@@ -19,15 +20,19 @@ export function namesOf(names, height, ranges, family) {
   const sides = placeNames(names, height, ranges), written = [...sides.keys()].map((i) => names[i]);
   const rounded = (at) => written.map(({ place }) => Math.round(1e4 * place[at]) / 1e4);
   return {
-    type: "scatter", x: rounded(0), y: rounded(1), mode: "markers+text", marker: { opacity: 0, size: written.map(({ size = SMALL }) => size) },
+    type: "scatter", x: rounded(0), y: rounded(1), mode: "markers+text",
+    marker: { opacity: 0, size: written.map(({ size = SMALL }) => size) },
     text: written.map(({ text }) => safe(text)),
-    textposition: [...sides.values()], textfont: { color: written.map(({ colour }) => colour), size: 12, family }, hoverinfo: "skip", cliponaxis: false,
+    textposition: [...sides.values()],
+    textfont: { color: written.map(({ colour }) => colour), size: 12, family },
+    hoverinfo: "skip", cliponaxis: false,
   };
 }
 
 /** The index of each name that has room -> the side of its point. */
 function placeNames(names, height, ranges) {
-  const points = names.map(({ place }) => [PHONE, height].map((size, at) => (place[at] - ranges[at][0]) / (ranges[at][1] - ranges[at][0]) * size));
+  const points = names.map(({ place }) =>
+    [PHONE, height].map((size, at) => (place[at] - ranges[at][0]) / (ranges[at][1] - ranges[at][0]) * size));
   const placed = new Map();
   const taken = points.flatMap(([x, y], i) => {
     const half = (names[i].size ?? SMALL) / 2;

@@ -2,7 +2,10 @@
 import { connect } from "../scripts/backend.js";
 import { base, fetched } from "./fetching.js";
 
-const missing = (what) => ({ status: 404, answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` } });
+const missing = (what) => ({
+  status: 404,
+  answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` },
+});
 
 const read = async (path) => {
   const reply = await fetch(new URL(path, base));
@@ -45,11 +48,19 @@ function say(words) {
 }
 
 class Missing extends Error {}  // what another attempt would not mend
-const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];  // a program of one instruction
-const canRun = () => typeof DecompressionStream !== "undefined" && typeof WebAssembly !== "undefined" && WebAssembly.validate(new Uint8Array(SIMD));
+// a program of one instruction
+const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+const canRun = () =>
+  typeof DecompressionStream !== "undefined"
+    && typeof WebAssembly !== "undefined"
+    && WebAssembly.validate(new Uint8Array(SIMD));
 
 async function openNow() {
-  if (!canRun()) throw new Missing("This browser lacks WebAssembly with SIMD, or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both.");
+  if (!canRun()) {
+    throw new Missing(
+      "This browser lacks WebAssembly with SIMD, or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both.",
+    );
+  }
   const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
   let done = 0;
   const hear = (bytes) => { done += bytes; say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`); };
@@ -79,9 +90,17 @@ const filesByKey = (path) => read(path).catch(() => ({}));  // a state, as `keyO
 const recorded = filesByKey("data/recorded.json"), openings = filesByKey("data/openings.json");
 
 /** The name of a recorded state: with the settings that are not at their defaults. */
-function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used }) {
+function keyOf(
+  { view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used },
+) {
   const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(defaults[name])).sort();
-  return JSON.stringify([view, ...(used ? [text, pair, hidden, picked] : ["", "", "", ""]), against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
+  return JSON.stringify([
+    view,
+    ...(used ? [text, pair, hidden, picked] : ["", "", "", ""]),
+    against,
+    against ? other : "",
+    changed.map(([name, value]) => `${name}=${value}`),
+  ]);
 }
 
 /** The answer to a state or a link of a view. */
@@ -90,10 +109,22 @@ async function view(body, { tell, signal }) {
   const own = views[state.view], key = own && keyOf(state, own), file = (await recorded)[key], first = (await openings)[key];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
-  if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
+  if (own?.offered === false) {
+    return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
+  }
   let waiting = !here;
   if (first && waiting) read(`data/recorded/${first}.json`).then((answer) => waiting && tell({ answer })).catch(() => {});
-  try { await open(tell); } catch (error) { return refuse(error instanceof Missing ? error.message : `The checkpoint did not open: ${error.message}. Change the text to try again.`); } finally { waiting = false; }
+  try {
+    await open(tell);
+  } catch (error) {
+    return refuse(
+      error instanceof Missing
+        ? error.message
+        : `The checkpoint did not open: ${error.message}. Change the text to try again.`,
+    );
+  } finally {
+    waiting = false;
+  }
   return send("view", { body }, { signal, tell });
 }
 
@@ -104,7 +135,11 @@ async function rows(kind, body, tell) {
     await open(tell);
     return send("rows", { kind, body });
   }
-  const { fileOf } = await import("./export.js"), [content, { receipt }] = await Promise.all([read(`data/recorded/${file}.rows.json`), read(`data/recorded/${file}.json`)]);
+  const { fileOf } = await import("./export.js");
+  const [content, { receipt }] = await Promise.all([
+    read(`data/recorded/${file}.rows.json`),
+    read(`data/recorded/${file}.json`),
+  ]);
   return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
 }
 
@@ -116,7 +151,10 @@ function stateOf(link, { views, opening }) {
   for (const [name, value] of query) {
     if (Object.hasOwn(defaults, name)) options[name] = { boolean: value === "True", number: Number(value) }[typeof defaults[name]] ?? value;
   }
-  const about = { text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked) };
+  const about = {
+    text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"),
+    picked: get("picked", example.picked),
+  };
   return { view, ...about, checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
 }
 
@@ -131,7 +169,10 @@ function readText(bytes) {
 
 /** The grade of an answer to a question of a lesson, from its keys; of a find, from the state of its view. */
 async function grade(slug, block, { answer, attempt, state }, lang) {
-  const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`), key = keys[block], question = key?.graded_by;
+  const { judge } = await import("./grading.js");
+  const keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`);
+  const key = keys[block];
+  const question = key?.graded_by;
   if (!question) return judge(key, answer, attempt);
   await open();
   return send("find", { state, question, attempt });
@@ -141,7 +182,10 @@ const MAX_BYTES = 5e6;  // of a file of lines
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
 async function local(path, { body, signal, tell = () => {} } = {}) {
-  const [where, query = ""] = path.split("?"), [first, second, third] = where.split("/"), lang = new URLSearchParams(query).get("lang") ?? "", spoken = lang === "en" ? "" : lang;
+  const [where, query = ""] = path.split("?");
+  const [first, second, third] = where.split("/");
+  const lang = new URLSearchParams(query).get("lang") ?? "";
+  const spoken = lang === "en" ? "" : lang;
   if (where === "page") return { status: 200, answer: await page };
   if (where === "view") return view(body, { tell, signal });
   if (first === "view") {
@@ -154,8 +198,14 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
   }
   if (where === "lines") {
     const file = body.get("file"), refuse = (detail) => ({ status: 422, answer: { detail } });
-    if (/\.(csv|tsv)$/i.test(file.name)) return refuse(`${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`);
-    if (file.size > MAX_BYTES) return refuse(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is ${MAX_BYTES / 1e6}. Keep the lines that you search.`);
+    if (/\.(csv|tsv)$/i.test(file.name)) {
+      return refuse(`${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`);
+    }
+    if (file.size > MAX_BYTES) {
+      return refuse(
+        `${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is ${MAX_BYTES / 1e6}. Keep the lines that you search.`,
+      );
+    }
     const { read: text, notice } = readText(await file.arrayBuffer());
     await open(tell);
     const kept = await send("keep", { text, name: file.name });
@@ -164,7 +214,8 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
   if (where === "lectures") return { status: 200, answer: [] };
   if (first === "lectures") return missing("A lecture");
   if (first === "lessons") {
-    const version = (name, end = ".json") => read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() => read(`data/lessons/${name}${end}`));
+    const version = (name, end = ".json") =>
+      read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() => read(`data/lessons/${name}${end}`));
     try {
       if (!second) return { status: 200, answer: await version("list") };
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
@@ -172,11 +223,23 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
       if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
       if (EXPORTS.includes(third)) {
         const file = await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base));
-        if (!file.ok) return { status: 404, answer: { detail: "The checkpoint of this site has no answer to a question of this lesson, so there is no such file." } };
+        if (!file.ok) {
+          return {
+            status: 404,
+            answer: {
+              detail: "The checkpoint of this site has no answer to a question of this lesson, so there is no such file.",
+            },
+          };
+        }
         return { status: 200, answer: { content: await file.blob() } };
       }
       if (body) return await grade(second, third, body, spoken);
-    } catch { return { status: 404, answer: { detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.` } }; }
+    } catch {
+      return {
+        status: 404,
+        answer: { detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.` },
+      };
+    }
   }
   return missing("This");
 }

@@ -3,7 +3,12 @@ const SITE = `bert-explorer ${new URL("./", location).pathname} `, NAME = SITE +
 const PAGES = ["learn", "train", "pretrain"];
 const fresh = (path) => new Request(path, { cache: "reload" });  // the browser's own cache may have files of the version before
 
-addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", ...PAGES.map((page) => `${page}/`)].map(fresh))).then(() => skipWaiting())));
+addEventListener("install", (event) => event.waitUntil(
+  caches
+    .open(NAME)
+    .then((cache) => cache.addAll([...SHELL, "./", ...PAGES.map((page) => `${page}/`)].map(fresh)))
+    .then(() => skipWaiting()),
+));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith(SITE) && name !== NAME) await caches.delete(name);
@@ -15,8 +20,14 @@ addEventListener("fetch", (event) => {
   if (request.method !== "GET" || url.origin !== location.origin) return;
   const path = url.pathname.slice(home.length);
   if (path.startsWith("model/")) return;
-  const page = request.mode === "navigate" && (PAGES.includes(path.replace(/\/$/, "")) ? `${path.replace(/\/$/, "")}/` : path === "" ? "./" : null);
-  event.respondWith(caches.open(NAME).then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) })).then((kept) => (kept ? isolated(kept) : fetch(request))));
+  const page = request.mode === "navigate"
+    && (PAGES.includes(path.replace(/\/$/, "")) ? `${path.replace(/\/$/, "")}/` : path === "" ? "./" : null);
+  event.respondWith(
+    caches
+      .open(NAME)
+      .then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) }))
+      .then((kept) => (kept ? isolated(kept) : fetch(request))),
+  );
 });
 
 /** *kept* with the headers that a page needs to compute on several cores: it shares nothing with pages of other hosts. */

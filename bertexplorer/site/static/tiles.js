@@ -10,9 +10,13 @@ const SIDE = 96;  // pixels of a tile's longer side, at least
 export function tiles(every, top) {
   const step = pixelStep(every), pooled = every.map((layer) => layer.map((matrix) => pool(matrix, step))), rows = pooled[0][0].length;
   const columns = pooled[0][0][0].length;
-  const scale = Math.max(1, Math.floor(SIDE / Math.max(rows, columns))), gap = Math.max(2, Math.floor(columns * scale / 24)), wide = columns * scale + gap;
+  const scale = Math.max(1, Math.floor(SIDE / Math.max(rows, columns)));
+  const gap = Math.max(2, Math.floor(columns * scale / 24));
+  const wide = columns * scale + gap;
   const tall = rows * scale + gap;
-  const picture = new ImageData(every[0].length * wide, every.length * tall), pixels = new Uint32Array(picture.data.buffer), inks = palette();
+  const picture = new ImageData(every[0].length * wide, every.length * tall);
+  const pixels = new Uint32Array(picture.data.buffer);
+  const inks = palette();
   pooled.forEach((layer, i) => layer.forEach((matrix, j) => {
     for (let y = 0; y < rows * scale; y += 1) {
       const row = matrix[Math.floor(y / scale)], start = (i * tall + y) * picture.width + j * wide;
@@ -26,13 +30,15 @@ export function tiles(every, top) {
 }
 
 /** The number of tokens that share a pixel, down and across. */
-export const pixelStep = (every) => Math.max(1, Math.ceil(Math.sqrt(every.length * every[0].length * every[0][0].length * every[0][0][0].length / NUMBERS)));
+export const pixelStep = (every) =>
+  Math.max(1, Math.ceil(Math.sqrt(every.length * every[0].length * every[0][0].length * every[0][0][0].length / NUMBERS)));
 
 /** The largest of each *step* x *step* neighbours. */
 export function pool(matrix, step) {
   if (step === 1) return matrix;
   const starts = (size) => range(Math.ceil(size / step)).map((i) => i * step);
-  return starts(matrix.length).map((i) => starts(matrix[0].length).map((j) => most(matrix.slice(i, i + step).map((row) => most(row.slice(j, j + step))))));
+  return starts(matrix.length).map((i) =>
+    starts(matrix[0].length).map((j) => most(matrix.slice(i, i + step).map((row) => most(row.slice(j, j + step))))));
 }
 
 async function png(picture) {
@@ -44,9 +50,14 @@ async function png(picture) {
 /** The shades from light to dark blue, as numbers of four bytes: alpha, blue, green, red. */
 function palette() {
   return range(SHADES).map((i) => {
-    const place = i / (SHADES - 1), above = Math.max(1, BLUE.findIndex(([end]) => end >= place)), [[low, from], [high, to]] = [BLUE[above - 1], BLUE[above]];
+    const place = i / (SHADES - 1);
+    const above = Math.max(1, BLUE.findIndex(([end]) => end >= place));
+    const [[low, from], [high, to]] = [BLUE[above - 1], BLUE[above]];
     const share = (place - low) / (high - low);
-    const channel = (at) => { const [a, b] = [from, to].map((name) => parseInt(name.slice(at, at + 2), 16)); return Math.round(a + share * (b - a)); };
+    const channel = (at) => {
+      const [a, b] = [from, to].map((name) => parseInt(name.slice(at, at + 2), 16));
+      return Math.round(a + share * (b - a));
+    };
     return (255 << 24 | channel(5) << 16 | channel(3) << 8 | channel(1)) >>> 0;
   });
 }

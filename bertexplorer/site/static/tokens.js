@@ -44,11 +44,19 @@ export class Tokenizer {
   /** {text: cleaned, with this checkpoint's mask; notes: for the person}. */
   prepare(typed) {
     const length = [...typed].length;
-    if (length > MAX_CHARACTERS) throw new Refusal(`The text has ${length.toLocaleString("en")} characters; the limit is ${MAX_CHARACTERS.toLocaleString("en")}. Shorten it.`);
+    if (length > MAX_CHARACTERS) {
+      throw new Refusal(
+        `The text has ${length.toLocaleString("en")} characters; the limit is ${MAX_CHARACTERS.toLocaleString("en")}. Shorten it.`,
+      );
+    }
     const cleaned = typed.replace(INVISIBLE, ""), removed = length - [...cleaned].length;
     const notes = removed ? [`${removed} invisible character${removed === 1 ? "" : "s"} removed.`] : [];
     const special = this.special_ids.map((id) => this.pieces[id]).filter((token) => token !== this.mask && cleaned.includes(token));
-    if (special.length) notes.push(`${special.join(" and ")} in your text ${special.length > 1 ? "are" : "is"} read as special, not as words.`);
+    if (special.length) {
+      notes.push(
+        `${special.join(" and ")} in your text ${special.length > 1 ? "are" : "is"} read as special, not as words.`,
+      );
+    }
     return { text: cleaned.replace(TYPED_MASK, this.mask), notes };
   }
 
@@ -123,18 +131,31 @@ export class Tokenizer {
     if (!one.text.trim()) throw new Refusal("The text is empty. Type a sentence.");
     const two = Boolean(other.text.trim()), sides = [this.split(one.text), ...(two ? [this.split(other.text)] : [])];
     const frame = two ? this.frame.pair : this.frame.single, room = this.max_tokens - frame.filter((part) => part.id !== undefined).length;
-    const kept = truncate(sides.map((side) => side.length), room), cut = [0, 1].map((side) => (sides[side]?.length ?? 0) - (kept[side] ?? 0));
+    const kept = truncate(sides.map((side) => side.length), room);
+    const cut = [0, 1].map((side) => (sides[side]?.length ?? 0) - (kept[side] ?? 0));
     if (!kept[0]) throw new Refusal("The text holds nothing that this checkpoint can read. Type a sentence.");
     const offset = 1 + Math.max(-1, ...sides[0].slice(0, kept[0]).map((piece) => piece.word));
-    const rows = frame.flatMap((part) => (part.id !== undefined ? [{ id: part.id, segment: part.segment, span: null, word: null }]
-      : sides[part.side].slice(0, kept[part.side]).map((piece) => ({ id: piece.id, segment: part.segment, span: { side: part.side, start: piece.start, end: piece.end }, word: piece.word + (part.side ? offset : 0) }))));
+    const rows = frame.flatMap((part) => (
+      part.id !== undefined
+        ? [{ id: part.id, segment: part.segment, span: null, word: null }]
+        : sides[part.side].slice(0, kept[part.side]).map((piece) => ({
+          id: piece.id, segment: part.segment,
+          span: { side: part.side, start: piece.start, end: piece.end },
+          word: piece.word + (part.side ? offset : 0),
+        }))
+    ));
     const column = (name) => rows.map((row) => row[name]);
-    const originalIds = column("id"), spans = column("span"), special = originalIds.map((id) => this.specialIds.has(id) && id !== this.maskId);
-    const ids = originalIds.map((id, i) => (spans[i] && !(special[i] && id !== this.unknownId) && hidden.some((span) => overlap(span, spans[i])) ? this.maskId : id));
+    const originalIds = column("id");
+    const spans = column("span");
+    const special = originalIds.map((id) => this.specialIds.has(id) && id !== this.maskId);
+    const ids = originalIds.map((id, i) => (
+      spans[i] && !(special[i] && id !== this.unknownId) && hidden.some((span) => overlap(span, spans[i])) ? this.maskId : id
+    ));
     const places = spans.map((span, i) => span ?? { side: TOKENS, start: i, end: i + 1 });
     const texts = [one.text, two ? other.text : ""].map((text) => [...text]);
     const encoding = {
-      texts, tokens: originalIds.map((id) => this.pieces[id]), originalIds, ids, segments: column("segment"), spans, words: column("word"), special, cut,
+      texts, tokens: originalIds.map((id) => this.pieces[id]), originalIds, ids, segments: column("segment"),
+      spans, words: column("word"), special, cut,
       picked: places.flatMap((place, i) => (picked.some((span) => overlap(span, place)) ? [i] : [])),
     };
     const notes = [...one.notes, ...other.notes], total = sides[0].length + (sides[1]?.length ?? 0) + this.max_tokens - room;
@@ -167,16 +188,24 @@ export class Tokenizer {
 
   /** The ids of *word*. */
   piecesOf(word) {
-    if ([...word].length > MAX_WORD) throw new Refusal(`A word of ${[...word].length.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}. Shorten it.`);
+    if ([...word].length > MAX_WORD) {
+      throw new Refusal(
+        `A word of ${[...word].length.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}. Shorten it.`,
+      );
+    }
     const cleaned = word.replace(INVISIBLE, "").trim(), ids = this.split(cleaned).map((piece) => piece.id);
     if (!ids.length || ids.includes(this.maskId)) throw new Refusal(`'${cleaned}' is not a word to look up. Type a word such as 'paris'.`);
-    if (ids.includes(this.unknownId)) throw new Refusal(`'${cleaned}' is not in the vocabulary, so it has no probability. Choose another word.`);
+    if (ids.includes(this.unknownId)) {
+      throw new Refusal(`'${cleaned}' is not in the vocabulary, so it has no probability. Choose another word.`);
+    }
     return ids;
   }
 
   /** The text of the pieces of one or several words, as it is written. */
   join(ids) {
-    const parts = ids.map((id) => this.pieces[id]).map((piece, i) => (!i ? piece : piece.startsWith(this.continuation) ? piece.slice(this.continuation.length) : ` ${piece}`));
+    const parts = ids.map((id) => this.pieces[id]).map((piece, i) => (
+      !i ? piece : piece.startsWith(this.continuation) ? piece.slice(this.continuation.length) : ` ${piece}`
+    ));
     return parts.map((part) => part.replace(/^ (?=[.?!,])/, "")).join("").trim();
   }
 }

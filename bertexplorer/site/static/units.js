@@ -4,7 +4,9 @@ import { Refusal } from "./tokens.js";
 
 /** The tokens of *encoding*, or (*merge*) its words: {label, positions, side, special}. Each token belongs to one. */
 export function unitsOf({ tokenizer }, encoding, merge = false) {
-  const { cls, sep, pad } = tokenizer.special, frame = [cls, sep, pad], second = encoding.secondStart < 0 ? encoding.ids.length : encoding.secondStart;
+  const { cls, sep, pad } = tokenizer.special;
+  const frame = [cls, sep, pad];
+  const second = encoding.secondStart < 0 ? encoding.ids.length : encoding.secondStart;
   const units = [];
   encoding.tokens.forEach((token, i) => {
     const special = frame.includes(token), word = special ? null : encoding.words[i];

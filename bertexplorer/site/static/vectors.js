@@ -81,7 +81,8 @@ export async function sentenceVectors(bert, encodings, layer, pooling) {
     CLS: (tokens) => tokens[0].slice(), max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))),
   }[pooling] ?? ((tokens) => meanRow(tokens));
   const lastFour = (pass, at) => meanRow(range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)), [1, 1, 1, 1]);
-  return bert.take(encodings, (pass) => pool(pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)));
+  return bert.take(encodings, (pass) =>
+    pool(pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)));
 }
 
 /** The uploaded lines as [label, text], which have no labels; null if the built-in ones are asked for. */
@@ -102,9 +103,15 @@ export function encodeLines(bert, lines) {
     }
   });
   if (!encodings.length) throw new Refusal(`None of the ${lines.length.toLocaleString("en")} lines can be read. Give lines of text.`);
-  const skipped = lines.length - indices.length, cut = encodings.filter((one) => one.leftOut), most = Math.max(...cut.map((one) => one.ids.length));
-  const notes = [skipped && `${skipped.toLocaleString("en")} of ${lines.length.toLocaleString("en")} lines cannot be read and are left out.`,
-    cut.length && `${cut.length.toLocaleString("en")} line${cut.length > 1 ? "s are" : " is"} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`];
+  const skipped = lines.length - indices.length;
+  const cut = encodings.filter((one) => one.leftOut);
+  const most = Math.max(...cut.map((one) => one.ids.length));
+  const notes = [
+    skipped
+      && `${skipped.toLocaleString("en")} of ${lines.length.toLocaleString("en")} lines cannot be read and are left out.`,
+    cut.length
+      && `${cut.length.toLocaleString("en")} line${cut.length > 1 ? "s are" : " is"} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`,
+  ];
   return { encodings, indices, notes: notes.filter(Boolean).join(" ") };
 }
 

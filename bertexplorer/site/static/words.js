@@ -21,8 +21,11 @@ export function findOccurrences(bert, text, { word, sentences, sense = "" }, lea
     source(text, sense.trim().split(/\s+/).join(" "), "text"),
     ...parseSentences(sentences).map(({ label, sentence }) => source({ first: sentence }, label, "own")),
   ];
-  const samples = bert.sentences.map(([, sentence]) => source({ first: sentence }, "", "built-in")), withSamples = least > 1 && sources.length === 1;
-  const typed = parseWords(word), wanted = typed.length ? typed : pickedWords(sources[0].encoding), longest = Math.max(...wanted.map((one) => [...one].length));
+  const samples = bert.sentences.map(([, sentence]) => source({ first: sentence }, "", "built-in"));
+  const withSamples = least > 1 && sources.length === 1;
+  const typed = parseWords(word);
+  const wanted = typed.length ? typed : pickedWords(sources[0].encoding);
+  const longest = Math.max(...wanted.map((one) => [...one].length));
   if (longest > MAX_WORD) throw new Refusal(`A word of ${longest.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}.`);
   const words = wanted.length ? wanted : [contentWord(tokenizer, [...sources, ...(withSamples ? samples : [])])];
   let { spans, lacking, beyond } = gather(tokenizer, sources, words);
@@ -44,8 +47,15 @@ export function findOccurrences(bert, text, { word, sentences, sense = "" }, lea
 /** {label, sentence} of each line, or each part between |. */
 function parseSentences(sentences) {
   const parts = sentences.split(/[|\n\r]+/).map((part) => part.trim()).filter(Boolean);
-  if (parts.length > MAX_SENTENCES) throw new Refusal(`${parts.length.toLocaleString("en")} sentences were given; the limit is ${MAX_SENTENCES}. Remove some.`);
-  return parts.map((part) => { const [whole = "", label = ""] = LABEL.exec(part) ?? []; return { label, sentence: part.slice(whole.length) }; });
+  if (parts.length > MAX_SENTENCES) {
+    throw new Refusal(
+      `${parts.length.toLocaleString("en")} sentences were given; the limit is ${MAX_SENTENCES}. Remove some.`,
+    );
+  }
+  return parts.map((part) => {
+    const [whole = "", label = ""] = LABEL.exec(part) ?? [];
+    return { label, sentence: part.slice(whole.length) };
+  });
 }
 
 /** The words that have a picked piece, each as a whole. */
@@ -77,7 +87,8 @@ const withoutMasks = ({ mask }, { texts }) => texts.map((characters) => characte
 
 /** The word of the text that occurs in the most sources; among equals the most frequent, then the longest, then the first. */
 function contentWord(tokenizer, sources) {
-  const texts = sources.map(({ encoding }) => withoutMasks(tokenizer, encoding)), all = texts[0].map((text) => wordsIn(text).map((one) => one.text));
+  const texts = sources.map(({ encoding }) => withoutMasks(tokenizer, encoding));
+  const all = texts[0].map((text) => wordsIn(text).map((one) => one.text));
   const content = all.flat().filter((word) => [...word].length > 2 && /^\p{L}+$/u.test(word) && !COMMON.has(word.toLowerCase()));
   const candidates = [...new Set(content.length ? content : all[0])];
   if (!candidates.length && sources[0].encoding.texts[0].join("").includes(tokenizer.mask)) return tokenizer.mask;
@@ -97,8 +108,11 @@ function gather(tokenizer, sources, words) {
   const patterns = words.map((word) => pattern(tokenizer, word)), spans = [];
   let lacking = 0, beyond = 0;
   sources.forEach(({ encoding }, i) => {
-    const texts = words.includes(tokenizer.mask) ? encoding.texts.map((characters) => characters.join("")) : withoutMasks(tokenizer, encoding);
-    const found = texts.flatMap((text, side) => patterns.flatMap((one) => [...text.matchAll(one)].map((match) => spanOf(text, match, side))));
+    const texts = words.includes(tokenizer.mask)
+      ? encoding.texts.map((characters) => characters.join(""))
+      : withoutMasks(tokenizer, encoding);
+    const found = texts.flatMap((text, side) =>
+      patterns.flatMap((one) => [...text.matchAll(one)].map((match) => spanOf(text, match, side))));
     found.sort((a, b) => a.side - b.side || a.start - b.start || a.end - b.end);
     const unique = found.filter((one, at) => !at || ["side", "start", "end"].some((key) => one[key] !== found[at - 1][key]));
     const read = unique.filter((span) => piecePositions(encoding, span).length);

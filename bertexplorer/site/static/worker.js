@@ -38,7 +38,9 @@ async function pause(share = 0) {
   await new Promise((go) => { pauses.port1.onmessage = go; pauses.port2.postMessage(0); });
   const { number, began } = current, spent = performance.now() - began;
   if (stopped.has(number)) throw new Stopped();
-  if (share && spent > PATIENCE_MS) postMessage({ number, progress: { done: share, seconds: Math.ceil(spent * (1 - share) / share / 1000) } });
+  if (share && spent > PATIENCE_MS) {
+    postMessage({ number, progress: { done: share, seconds: Math.ceil(spent * (1 - share) / share / 1000) } });
+  }
 }
 const pauses = new MessageChannel();
 
@@ -49,7 +51,11 @@ const TASKS = {
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
     const load = (view) => import(`./views/${view.replaceAll("-", "_")}.js`);
-    answers = Bert.open({ about, graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) }, weights, ort, pause }).then((bert) => new Answers(bert, schema, load, (key) => lines.get(key)));
+    answers = Bert.open({
+      about,
+      graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) },
+      weights, ort, pause,
+    }).then((bert) => new Answers(bert, schema, load, (key) => lines.get(key)));
     await answers;
     return { status: 200, answer: {} };
   },
@@ -77,7 +83,13 @@ const TASKS = {
     const found = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean), key = `lines-${fingerprint(text)}`;
     if (!found.length) throw new Refusal(`${name} holds no lines. Choose a text file with a text in each line.`);
     lines.set(key, found.slice(0, MOST_LINES));
-    return { status: 200, answer: { lines: key, notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay until this tab is reloaded.` } };
+    return {
+      status: 200,
+      answer: {
+        lines: key,
+        notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay until this tab is reloaded.`,
+      },
+    };
   },
 };
 const MOST_LINES = 2000, MOST_THREADS = 4;

@@ -15,10 +15,16 @@ export async function askClass(link) {
     else fail(answer.detail);
   };
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-  const dialog = h("dialog", { id: "ask", "aria-labelledby": "ask-title", onclose: () => dialog.remove() }, h("form", { onsubmit: open },
-    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Write one choice on each line; without choices, phones ask for a number."),
-    h("label", { for: "ask-prompt" }, "Question"), prompt, h("label", { for: "ask-choices" }, "Choices"), choices, problem,
-    h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class"))));
+  const dialog = h("dialog", { id: "ask", "aria-labelledby": "ask-title", onclose: () => dialog.remove() },
+    h("form", { onsubmit: open },
+      h("h2", { id: "ask-title" }, "Ask the class"),
+      h("p", {},
+        "Phones vote first; then BERT answers. Write one choice on each line; without choices, phones ask for a number.",
+      ),
+      h("label", { for: "ask-prompt" }, "Question"), prompt, h("label", { for: "ask-choices" }, "Choices"), choices, problem,
+      h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class")),
+    ),
+  );
   document.querySelector("bx-explore").append(dialog);
   dialog.showModal();
   const { status, answer } = await ask("class/suggest", { body: { link } });

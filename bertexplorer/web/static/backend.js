@@ -5,8 +5,8 @@ let backend;
 
 /** Ask for *path* of the API, such as "view" or "lessons?lang=de". *body*: what to send, an object or a form; without it, a GET.
  *  Resolves to {status, answer}; a file is {content, name}. *tell* receives what is reported before the answer: {notice},
- *  {place, seconds}, {done, seconds} or an {answer} to show until then; of a run that is followed, its events, the last of which is the answer. Rejects if
- *  nobody answers, and when *signal* aborts. */
+ *  {place, seconds}, {done, seconds} or an {answer} to show until then; of a run that is followed, its events, the last of
+ *  which is the answer. Rejects if nobody answers, and when *signal* aborts. */
 export const ask = (path, question = {}) => backend(path, question);
 
 /** Send all further questions to *other*, a function like `ask`. */
@@ -27,7 +27,8 @@ export async function http(path, { body, signal, tell = () => {} } = {}) {
       const form = body instanceof FormData;
       const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
-      const result = await read(reply, tell), again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
+      const result = await read(reply, tell);
+      const again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
       if (!again) return result;
       const reason = result.answer.title ?? "The server is busy";
       tell({ notice: `${reason}. Asking again in ${again} s.` });
@@ -47,7 +48,12 @@ async function read(reply, tell) {
   if (kind.includes("json")) return { status, answer: await reply.json() };
   if (kind.includes("zip")) return { status, answer: { content: await reply.blob(), name: reply.headers.get("x-file-name") } };
   if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
-  if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
+  if (status >= 400) {
+    return {
+      status,
+      answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` },
+    };
+  }
   return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };
 }
 

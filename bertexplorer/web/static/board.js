@@ -6,14 +6,21 @@ import { ask } from "./backend.js";
 import { h, render } from "./kit.js";
 
 const POLL_MS = 1500;
-const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
+const STEPS = {
+  lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"],
+  closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"],
+  vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"],
+  reveal: ["next", "Next question"],
+};
 
 const CLOSED = ["closed1", "discuss", "closed2"];  // phases between a vote and BERT’s answer
 
 const stepOf = ({ question, phase }) => `${question} ${phase}`;
 const CLASS_KEY = "bx-class";  // -> the code of the class that this browser opened last, in its storage
 const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
-const forgetClass = (code) => { try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ } };
+const forgetClass = (code) => {
+  try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ }
+};
 
 /** The code of the class that this browser opened last, if it is still open; "" if not. *lecture*: only if it is that one's, and
  *  *checkpoint* answers it. */
@@ -70,8 +77,11 @@ class Board extends HTMLElement {
   #connect() {
     this.dataset.role = this.role;
     this.channel = new BroadcastChannel(`bx-class:${this.code}`);
-    if (this.role === "desk") this.channel.onmessage = ({ data }) => { if (data.hello) this.channel.postMessage({ peek: this.#peek, questions: this.#questions }); };
-    else {
+    if (this.role === "desk") {
+      this.channel.onmessage = ({ data }) => {
+        if (data.hello) this.channel.postMessage({ peek: this.#peek, questions: this.#questions });
+      };
+    } else {
       this.channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
         this.#peek = peek;
         this.#questions = questions;
@@ -126,9 +136,18 @@ class Board extends HTMLElement {
     keepClass(this.code);
     const { phase, here, voted, round } = room;
     if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
-    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
+    this.status.textContent = this.problem
+      || (
+        round ? `${voted} voted, ${here} here`
+          : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet")
+          : `${voted} voted`
+      )
+        + (room.door ? "" : "; the door is closed to further phones");
     this.#askAdvice(room);
-    const key = JSON.stringify([phase, room.question, this.target, this.#peek, this.#advice.words, this.#questions, room.counts, room.numbers, room.address, room.door]);
+    const key = JSON.stringify([
+      phase, room.question, this.target, this.#peek, this.#advice.words, this.#questions, room.counts,
+      room.numbers, room.address, room.door,
+    ]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
@@ -173,12 +192,26 @@ class Board extends HTMLElement {
   }
 
   #join({ address, note, phase, code, lesson, of, moved }) {
-    const large = this.role !== "desk" && (phase === "lobby" || this.#behind), title = this.lessons.find((one) => one.slug === lesson)?.title;
+    const large = this.role !== "desk" && (phase === "lobby" || this.#behind);
+    const title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
       large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
-      large || (moved && this.role !== "desk") ? h("img", { class: large ? null : "small", src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
-      h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), moved && !large ? h("p", {}, "The address has changed. Scan it again; your votes stay.") : "", note && large ? h("p", { class: "message error" }, note) : ""));
+      large || (moved && this.role !== "desk")
+        ? h("img", {
+          class: large ? null : "small",
+          src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`,
+          alt: `QR code of ${address}`, width: 320, height: 320,
+        })
+        : "",
+      h("div", {},
+        large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "",
+        h("p", { class: "code", translate: "no" }, code),
+        h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")),
+        moved && !large ? h("p", {}, "The address has changed. Scan it again; your votes stay.") : "",
+        note && large ? h("p", { class: "message error" }, note) : "",
+      ),
+    );
   }
 
   async #setDoor(open) { await ask(`class/${this.code}/door`, { body: { open } }); this.#poll(); }
@@ -221,10 +254,18 @@ class Board extends HTMLElement {
     this.buttons.replaceChildren(
       this.#goOn(room),
       phase === "closed1" && !this.#behind && !this.#past ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      CLOSED.includes(phase) && !this.#behind && !this.#past && !this.#peek ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes()) : "",
-      phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
+      CLOSED.includes(phase) && !this.#behind && !this.#past && !this.#peek
+        ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes())
+        : "",
+      phase === "reveal"
+        ? quiet("Save the counts as CSV", () =>
+          h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click())
+        : "",
       phase === "reveal" && of > 1 ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () => this.#toggleSummary()) : "",
-      quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
+      quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)),
+      quiet("Change the code", () => this.#changeCode()),
+      end,
+    );
   }
 
   #questionParts(room) {
@@ -232,8 +273,13 @@ class Board extends HTMLElement {
     if (this.#questions) return [this.#summary()];
     if (this.#past) return [h("p", { class: "hint" }, `This vote is over. The class is at question ${question + 1} of ${of}.`)];
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
-    if (CLOSED.includes(phase) && this.role !== "screen") out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
-    if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+    // its line is kept free
+    if (CLOSED.includes(phase) && this.role !== "screen") {
+      out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));
+    }
+    if (phase === "discuss") {
+      out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+    }
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
     out.push(counts ? this.#bars(room) : this.#dots(room));
@@ -253,12 +299,23 @@ class Board extends HTMLElement {
       element.style.setProperty("--share", share);
       return h("span", { class: "track" }, element, h("span", { class: "value" }, words));
     };
-    const cast = (count, round) => bar(count / totals[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
-    const list = h("ul", { class: "shares" }, choices.map((words, i) => h("li", { class: reveal?.right?.includes(i) ? "right" : null }, h("span", { class: "label" }, render(words)),
-      cast(first[i], 0), again ? cast(second[i], 1) : "", shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "")));
+    const cast = (count, round) =>
+      bar(count / totals[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
+    const list = h("ul", { class: "shares" },
+      choices.map((words, i) =>
+        h("li", { class: reveal?.right?.includes(i) ? "right" : null },
+          h("span", { class: "label" }, render(words)),
+          cast(first[i], 0),
+          again ? cast(second[i], 1) : "",
+          shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "",
+        )),
+    );
     if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {  // else they are no distribution over the choices
       const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
-      return h("div", {}, list, h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`));
+      return h("div", {},
+        list,
+        h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`),
+      );
     }
     if (phase === "reveal" || this.role) return list;
     return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet."));
@@ -266,12 +323,19 @@ class Board extends HTMLElement {
 
   /** Answers to a question for a number: a dot for each, and a line for BERT's. */
   #dots({ numbers, reveal, percent }) {
-    const all = numbers.flat(), low = Math.min(percent ? 0 : Infinity, reveal?.number ?? Infinity, ...all), high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
-    const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`, words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
+    const all = numbers.flat();
+    const low = Math.min(percent ? 0 : Infinity, reveal?.number ?? Infinity, ...all);
+    const high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
+    const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`;
+    const words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
     const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
       values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
       reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
-    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : "", values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : ""]);
+    const rows = numbers.map((values, i) => [
+      values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "",
+      values.length ? row(values, `Vote ${i + 1}`) : "",
+      values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : "",
+    ]);
     const element = h("div", {}, rows.flat());
     if (reveal?.number !== undefined) element.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
     return element;
@@ -283,12 +347,25 @@ class Board extends HTMLElement {
     const right = (votes) => (votes ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)` : "–");
     const again = questions.some((one) => one.right[1]);
     const head = ["", "Question", again ? "Right in vote 1" : "Right", ...(again ? ["Right in vote 2"] : []), "BERT’s answer"];
-    const row = ({ text, right: [first, second], bert }, i) => h("tr", {}, h("td", {}, String(i + 1)), h("td", {}, render(text)), h("td", {}, right(first)), again ? h("td", {}, right(second)) : "", h("td", {}, bert || "–"));
-    return h("table", { class: "summary" }, h("caption", {}, "The class so far"), h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col" }, one)))), h("tbody", {}, questions.map(row)));
+    const row = ({ text, right: [first, second], bert }, i) => h("tr", {},
+      h("td", {}, String(i + 1)),
+      h("td", {}, render(text)),
+      h("td", {}, right(first)),
+      again ? h("td", {}, right(second)) : "",
+      h("td", {}, bert || "–"),
+    );
+    return h("table", { class: "summary" },
+      h("caption", {}, "The class so far"),
+      h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col" }, one)))),
+      h("tbody", {}, questions.map(row)),
+    );
   }
 
   #moves({ choices, moves }) {
-    const lines = moves.flatMap((row, i) => row.map((count, j) => i !== j && count && h("li", {}, `${count} moved from “`, render(choices[i]), "” to “", render(choices[j]), "”"))).filter(Boolean);
+    const lines = moves
+      .flatMap((row, i) => row.map((count, j) =>
+        i !== j && count && h("li", {}, `${count} moved from “`, render(choices[i]), "” to “", render(choices[j]), "”")))
+      .filter(Boolean);
     return lines.length ? h("ul", { class: "moves" }, lines) : h("p", { class: "hint" }, "Nobody changed their answer.");
   }
 }

@@ -71,7 +71,8 @@ class Cases extends HTMLElement {
     if (!judged) this.which.selectedIndex = this.order.selectedIndex = 0;
     this.which.lastChild.hidden = !sides.length;
     if (!sides.length && this.which.value === "differ") this.which.selectedIndex = 0;
-    this.head.replaceChildren(...["", ...columns, ...sides.map((name) => `Answer of ${name}`)].map((one) => h("th", { scope: "col" }, one)));
+    this.head.replaceChildren(...["", ...columns, ...sides.map((name) => `Answer of ${name}`)]
+      .map((one) => h("th", { scope: "col" }, one)));
     const previous = this.category.value;
     this.category.replaceChildren(h("option", { value: "" }, "all"), ...categories.map((one) => h("option", {}, one)));
     this.category.value = categories.includes(previous) ? previous : "";
@@ -97,12 +98,34 @@ class Cases extends HTMLElement {
   }
 
   #row(one) {
-    const texts = one.texts.map((text) => h("span", { dir: "auto" }, text)), fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
-    const open = one.link ? h("a", { class: "case", translate: "no", href: one.link }, texts) : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
-    const mark = (right) => right !== null && h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
+    const texts = one.texts.map((text) => h("span", { dir: "auto" }, text));
+    const fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
+    const open = one.link
+      ? h("a", { class: "case", translate: "no", href: one.link }, texts)
+      : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
+    const mark = (right) =>
+      right !== null
+        && h("span", {
+          class: right ? "right" : "wrong", title: right ? "right" : "wrong",
+          "aria-label": right ? "right" : "wrong", role: "img",
+        }, right ? "✓" : "✗");
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
-    const others = one.others.map((other) => other ? h("td", { translate: "no" }, mark(other.right), " ", one.texts.includes(other.answer) ? ["the first", "the second"][one.texts.indexOf(other.answer)] : other.answer) : h("td", { title: "not scored" }, "–"));
-    return h("tr", {}, h("td", {}, mark(one.right)), h("td", {}, open), h("td", { translate: "no" }, one.wanted), h("td", { translate: "no" }, one.answer), h("td", { class: "number" }, score), others);
+    const others = one.others.map((other) =>
+      other
+        ? h("td", { translate: "no" },
+          mark(other.right),
+          " ",
+          one.texts.includes(other.answer) ? ["the first", "the second"][one.texts.indexOf(other.answer)] : other.answer,
+        )
+        : h("td", { title: "not scored" }, "–"));
+    return h("tr", {},
+      h("td", {}, mark(one.right)),
+      h("td", {}, open),
+      h("td", { translate: "no" }, one.wanted),
+      h("td", { translate: "no" }, one.answer),
+      h("td", { class: "number" }, score),
+      others,
+    );
   }
 }
 customElements.define("bx-cases", Cases);
@@ -135,7 +158,10 @@ class RunCases extends HTMLElement {
     this.replaceChildren(choice, said, cases);
     const { comparable = [] } = await show() ?? {};
     choice.hidden = !comparable.length;
-    beside.replaceChildren(h("option", { value: "" }, "no other run"), ...comparable.map(({ id, name }) => h("option", { value: id }, name)));
+    beside.replaceChildren(
+      h("option", { value: "" }, "no other run"),
+      ...comparable.map(({ id, name }) => h("option", { value: id }, name)),
+    );
   }
 }
 customElements.define("bx-run-cases", RunCases);

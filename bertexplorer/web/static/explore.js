@@ -23,7 +23,10 @@ const EXPLAINING = new Set(["Fine-tuned", "Saliency", "Layers"]);  // topics tha
 const SHOWN_MS = 1500;
 const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
-const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));
+const box = (id, label, heard) => h("div", { id },
+  h("label", { for: `${id}-box` }, label),
+  h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }),
+);
 
 class Explore extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
@@ -35,14 +38,19 @@ class Explore extends HTMLElement {
     this.schema = schema;
     this.append(this.#top(), this.#work(), about(schema.about));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
-    this.presentation = new Presentation(this, { example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by), redraw: () => this.stage.redraw() });
+    this.presentation = new Presentation(this, {
+      example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by),
+      redraw: () => this.stage.redraw(),
+    });
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions, schema.site);
-    const query = new URLSearchParams(location.search), view = Object.hasOwn(schema.views, query.get("view")) ? query.get("view") : schema.opening.view;
+    const query = new URLSearchParams(location.search);
+    const view = Object.hasOwn(schema.views, query.get("view")) ? query.get("view") : schema.opening.view;
     const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
-    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });  // until the answer arrives
+    // until the answer arrives
+    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
     this.#fill();
     this.state.open(location.search);
   }
@@ -56,13 +64,23 @@ class Explore extends HTMLElement {
   get view() { return this.schema.views[this.state.now.view]; }
 
   #top() {
-    this.picker = h("bx-picker", { onuse: ({ detail }) => this.#use(detail), onprecision: ({ detail }) => this.state.set({ precision: detail }) });
+    this.picker = h("bx-picker", {
+      onuse: ({ detail }) => this.#use(detail),
+      onprecision: ({ detail }) => this.state.set({ precision: detail }),
+    });
     return h("div", { id: "top" }, masthead(), this.picker);
   }
 
   #work() {
-    this.nav = h("bx-nav", { id: "nav", onview: ({ detail }) => this.state.set({ view: detail, checkpoint: this.#checkpointFor(detail) }) });
-    this.form = h("bx-form", { id: "forms", onset: ({ detail: { name, value, soon } }) => this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }) });
+    this.nav = h("bx-nav", {
+      id: "nav",
+      onview: ({ detail }) => this.state.set({ view: detail, checkpoint: this.#checkpointFor(detail) }),
+    });
+    this.form = h("bx-form", {
+      id: "forms",
+      onset: ({ detail: { name, value, soon } }) =>
+        this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }),
+    });
     return h("div", { id: "work" }, this.#bench(), this.#main(), this.form);
   }
 
@@ -83,13 +101,20 @@ class Explore extends HTMLElement {
       small("Second sentence", "do-second", () => this.#second()),
       small("Compare", "do-compare", () => { this.comparing.hidden = false; this.comparing.querySelector("input").focus(); }),
       this.upload, this.file);
-    this.moment = h("bx-moment", { id: "moment", onmove: ({ detail }) => this.state.set({ checkpoint: detail }), onfetch: ({ detail }) => this.#use(detail) });
+    this.moment = h("bx-moment", {
+      id: "moment",
+      onmove: ({ detail }) => this.state.set({ checkpoint: detail }),
+      onfetch: ({ detail }) => this.#use(detail),
+    });
     this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
-    return h("section", { id: "workbench", "aria-label": "Text" }, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment);
+    return h("section", { id: "workbench", "aria-label": "Text" },
+      this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment,
+    );
   }
 
   #compare() {
-    this.against = this.schema.comparisons.map((one) => h("input", { type: "radio", name: "against", value: one, onchange: () => this.state.set({ against: one }) }));
+    this.against = this.schema.comparisons.map((one) =>
+      h("input", { type: "radio", name: "against", value: one, onchange: () => this.state.set({ against: one }) }));
     this.other = box("other", this.schema.site ? "The other text" : "Name of the checkpoint, or the other text", {
       oninput: ({ target }) => this.state.keep({ other: target.value }),
       onchange: () => this.state.ask(),
@@ -102,14 +127,20 @@ class Explore extends HTMLElement {
 
   #main() {
     this.stage = h("bx-stage", {
-      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onopen: ({ detail }) => this.#open(detail), onall: () => this.#score(),
+      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
+      onopen: ({ detail }) => this.#open(detail), onall: () => this.#score(),
       onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
-    const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", ...(this.schema.site ? [] : ["Python"]), "Link"].map((kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)));
+    const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", ...(this.schema.site ? [] : ["Python"]), "Link"].map(
+      (kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)),
+    );
     this.teaching = h("p", { id: "teaching" });
-    return h("section", { id: "main", "aria-label": "View" }, this.nav, this.stage,
-      h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)), this.teaching);
+    return h("section", { id: "main", "aria-label": "View" },
+      this.nav, this.stage,
+      h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)),
+      this.teaching,
+    );
   }
 
   // Actions of the user.
@@ -163,14 +194,21 @@ class Explore extends HTMLElement {
   /** Score all rows of the suite in the background. */
   async #score() {
     const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
-    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
-    this.stage.tell(status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
+    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    this.stage.tell(
+      status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail,
+      status === 202 ? "busy" : "error",
+    );
   }
 
   /** Add what the text or the checkpoint lacks. */
   #add(what) {
     const { views, opening } = this.schema;
-    const actions = { mask: () => this.#insert(), pair: () => this.#second(), head: () => this.#use(opening.checkpoint), tuned: () => this.#use(views.answer.checkpoint) };
+    const actions = {
+      mask: () => this.#insert(), pair: () => this.#second(), head: () => this.#use(opening.checkpoint),
+      tuned: () => this.#use(views.answer.checkpoint),
+    };
     actions[what]();
   }
 
@@ -235,7 +273,8 @@ class Explore extends HTMLElement {
   async #useDefault(reason) {
     const { checkpoint, precision } = this.schema.opening;
     await this.state.set({ checkpoint, precision });
-    const fault = this.classList.contains("unanswered") ? [...this.stage.message.children] : [];  // of the answer with the page's checkpoint
+    // of the answer with the page's checkpoint
+    const fault = this.classList.contains("unanswered") ? [...this.stage.message.children] : [];
     this.stage.tell(`${reason} Shown with ${checkpoint} instead.`, "error stands");
     this.stage.message.append(...fault);
   }
@@ -327,7 +366,8 @@ class Explore extends HTMLElement {
     const { layers, heads, series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
-      one.parentElement.hidden = (one.value === "another text" && !view.text) || (one.value === "its training" && !(view.several && series.length > 1));
+      one.parentElement.hidden = (one.value === "another text" && !view.text)
+        || (one.value === "its training" && !(view.several && series.length > 1));
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.form.draw(now.view, view.settings);

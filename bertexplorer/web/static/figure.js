@@ -1,5 +1,5 @@
-// <bx-figure>: a figure in plotly's JSON, a picture that a script of ours draws, or an HTML document in a frame; fires "jump" with {set, view, picked} at a press on
-// a point with a target.
+// <bx-figure>: a figure in plotly's JSON, a picture that a script of ours draws, or an HTML document in a frame; fires "jump"
+// with {set, view, picked} at a press on a point with a target.
 import { h } from "./kit.js";
 import { open } from "./model_picture.js";
 
@@ -9,7 +9,10 @@ const inSpace = (figure) => figure.data.some((trace) => trace.type === "scatter3
 /** Load a bundle of Plotly from beside this script. */
 let load = (bundle) => new Promise((done, failed) => {
   const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
-  document.head.append(h("script", { src, onload: () => done(window.Plotly), onerror: () => failed(new Error("The script that draws figures could not be loaded. Reload the page.")) }));
+  document.head.append(h("script", {
+    src, onload: () => done(window.Plotly),
+    onerror: () => failed(new Error("The script that draws figures could not be loaded. Reload the page.")),
+  }));
 });
 
 /** Load the bundles of Plotly with *other*, a function that resolves to Plotly, as a notebook has no scripts beside it. */
@@ -106,9 +109,15 @@ class Figure extends HTMLElement {
     }
     this.plot.setAttribute("aria-label", said);
     if (figure.presses) this.prepend(this.presses); else this.presses.remove();
-    this.presses.replaceChildren(...(figure.presses ?? []).map(({ text, ...door }) => h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
+    this.presses.replaceChildren(...(figure.presses ?? []).map(({ text, ...door }) =>
+      h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
     try {
-      await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
+      await Plotly.react(
+        this.plot,
+        figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)),
+        layout,
+        { displayModeBar: false },
+      );
     } catch (error) {  // do not leave the old figure next to the new caption
       this.#clear();
       this.append(h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."));
@@ -193,7 +202,10 @@ function bars({ data, layout }, said) {
       const bar = h("span", { class: "bar" }), mine = plain(label);
       bar.style.setProperty("--share", trace.x[row] / axis.range[1]);
       bar.style.background = trace.marker.color[row];
-      return h("li", {}, h("span", { class: "label", title: mine, translate: "no" }, mine), h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])));
+      return h("li", {},
+        h("span", { class: "label", title: mine, translate: "no" }, mine),
+        h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])),
+      );
     });
     return [title ? h("h3", {}, plain(title)) : null, h("ul", {}, rows)];
   });

@@ -39,9 +39,19 @@ class Form extends HTMLElement {
     const tell = (value, soon = false) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value, soon } }));
     const field = this.#control(setting, about, tell);
     this.#fields.set(setting.name, { end: () => {}, ...field, counted: setting.counts || " " });
-    if (field.group) return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] }, h("legend", {}, setting.label), field.control, help);
+    if (field.group) {
+      return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] },
+        h("legend", {}, setting.label),
+        field.control,
+        help,
+      );
+    }
     if (setting.kind === "bool") return h("div", { class: "setting check" }, h("label", {}, field.control, " ", setting.label), help);
-    return h("div", { class: "setting" }, h("label", { for: id }, setting.label, field.beside ? [" ", field.beside] : null), field.control, help);
+    return h("div", { class: "setting" },
+      h("label", { for: id }, setting.label, field.beside ? [" ", field.beside] : null),
+      field.control,
+      help,
+    );
   }
 
   #control(setting, about, tell) {
@@ -55,7 +65,9 @@ class Form extends HTMLElement {
     if (setting.counts === "layers" && low === LAST) return layers(high, about, tell);
     if (bounded && this.dataset.plain === undefined && high - low <= MAX_SLIDER_STEPS) return slider(setting, about, tell);
     const number = kind !== "str";
-    const value = () => (number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value);
+    const value = () => (
+      number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value
+    );
     const listeners = { oninput: () => tell(value(), true) };
     const control = setting.several
       ? h("textarea", { ...about, rows: 3, ...listeners })
@@ -85,9 +97,11 @@ function layers(high, about, tell) {
 }
 
 function radios(choices, about, tell) {
-  const control = h("div", { class: "choices", id: about.id, "data-setting": about["data-setting"] }, choices.map((one) => h("label", {}, h("input", {
-    type: "radio", name: about.id, value: one, onchange: () => tell(one),
-  }), " ", one)));
+  const control = h("div", { class: "choices", id: about.id, "data-setting": about["data-setting"] },
+    choices.map((one) => h("label", {}, h("input", {
+      type: "radio", name: about.id, value: one, onchange: () => tell(one),
+    }), " ", one)),
+  );
   return { control, group: true, set: (value) => {
     for (const one of control.querySelectorAll("input")) one.checked = one.value === value;
   } };
@@ -96,7 +110,10 @@ function radios(choices, about, tell) {
 function slider({ low, high }, about, tell) {
   const beside = h("output", { for: about.id });
   let most = high;  // a value beyond it is shown all the same, so that each smaller one can be chosen
-  const show = () => { const words = Number(control.value).toLocaleString("en"); if (beside.textContent !== words) beside.textContent = words; };
+  const show = () => {
+    const words = Number(control.value).toLocaleString("en");
+    if (beside.textContent !== words) beside.textContent = words;
+  };
   const control = h("input", {
     ...about, type: "range", min: low, max: high, step: 1,
     oninput: () => { show(); tell(Number(control.value), true); },

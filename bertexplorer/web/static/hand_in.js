@@ -32,12 +32,22 @@ export function saveAsFile(name, title, parts, { script = "", language = "en", d
   const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${script ? "data:" : "'none'"}`;
   const page = document.implementation.createHTMLDocument(title);
   page.documentElement.lang = language;
-  page.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
+  page.head.prepend(
+    h("meta", { charset: "utf-8" }),
+    h("meta", { name: "viewport", content: "width=device-width" }),
+    h("meta", { "http-equiv": "Content-Security-Policy", content: policy }),
+    h("style", {}, STYLE),
+  );
   if (data) page.head.append(h("meta", { name: "bertexplorer-answers", content: data }));
   page.body.append(...parts.map((one) => page.importNode(one, true)));
   page.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they do not work in a file
   if (script) page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
-  save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`], { type: "text/html" })));
+  save(
+    `${name}.html`,
+    URL.createObjectURL(new Blob([
+      `<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`,
+    ], { type: "text/html" })),
+  );
 }
 
 /** The user's input as text. */
@@ -53,10 +63,12 @@ export async function still(view) {
     return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
   }
   const { stage, answer: { state = view.state.now, beside, receipt, words = [] } } = view, said = stage.said.textContent;
-  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) => h("p", {}, line)), names = [stage.ours.textContent, stage.named.textContent];
+  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) => h("p", {}, line));
+  const names = [stage.ours.textContent, stage.named.textContent];
   const [ours, theirs, difference] = await Promise.all([asPicture(stage.figure, said), beside ? asPicture(stage.theirs, beside.said) : "",
     beside?.difference ? asPicture(stage.difference, "The difference between the two") : ""]);
-  const side = (name) => h("p", { class: "count" }, name), last = h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`);
+  const side = (name) => h("p", { class: "count" }, name);
+  const last = h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`);
   if (!beside) return h("figure", {}, about, ours, last);
   return h("figure", {}, about, side(names[0]), ours, h("figcaption", {}, said), side(names[1]), theirs, difference, last);
 }
@@ -74,7 +86,9 @@ const MOST_ROWS = 50;
  *  what others should know about it, if anything. */
 export async function saveView({ question, note }, shown, rows, link, about) {
   const [figure, { status, answer }] = await Promise.all([still(shown), rows]);
-  const below = status !== 200 ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`) : answer.content && table(answer.content);
+  const below = status !== 200
+    ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`)
+    : answer.content && table(answer.content);
   const again = h("p", {}, h("a", { href: link }, "Open this view in BERT Explorer"), about && ` ${about}`);
   saveAsFile(shown.answer.state.view, question, [h("h1", {}, question), figure, h("p", {}, note), below, again]);
 }
@@ -88,7 +102,12 @@ function table(csv) {
     if (end !== "," && match) all.push([]);
     return all;
   }, [[]]).filter((row) => row.length);
-  const [head, ...body] = rows, more = body.length - MOST_ROWS, shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");
-  return h("div", {}, h("table", {}, h("thead", {}, h("tr", {}, shown.map(([name]) => h("th", {}, name)))),
-    h("tbody", {}, body.slice(0, MOST_ROWS).map((row) => h("tr", {}, shown.map(([, i]) => h("td", {}, digits(row[i]))))))), more > 0 && h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`));
+  const [head, ...body] = rows;
+  const more = body.length - MOST_ROWS;
+  const shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");
+  return h("div", {},
+    h("table", {}, h("thead", {}, h("tr", {}, shown.map(([name]) => h("th", {}, name)))),
+      h("tbody", {}, body.slice(0, MOST_ROWS).map((row) => h("tr", {}, shown.map(([, i]) => h("td", {}, digits(row[i]))))))),
+    more > 0 && h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`),
+  );
 }

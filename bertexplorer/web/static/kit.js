@@ -20,7 +20,8 @@ export const en = (name, attributes, ...children) => h(name, { lang: "en", ...at
 export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
 
 /** The elements of a *tree* of strings and [name, attributes, children], which the server makes from Markdown. */
-export const render = (tree) => tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], here(part[1]), render(part[2]))));
+export const render = (tree) =>
+  tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], here(part[1]), render(part[2]))));
 
 /** A link of a lesson, which begins with a slash, from where this page is: it may be served below a path. */
 const here = (attributes) => (attributes.href?.startsWith("/") ? { ...attributes, href: `.${attributes.href}` } : attributes);

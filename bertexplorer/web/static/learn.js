@@ -14,8 +14,11 @@ const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it 
 const STORAGE_PREFIX = "bx-lesson:";  // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
 const get = async (path) => (await ask(path)).answer;
 const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays the same from lesson to lesson
-const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";  // that answers, also in the next lesson; "" for the page's
-const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
+// that answers, also in the next lesson; "" for the page's
+const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";
+const link = (given, spoken = lang) =>
+  `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`
+    .replace(/\?$/, "");
 let kept = "";  // the end of a key of the storage
 const STUDENT = "bx-student";  // in the browser's storage: the name that a hand-in shows
 
@@ -63,9 +66,18 @@ class Learn extends HTMLElement {
     const topics = [...new Set(this.lessons.map((one) => one.topic))].sort((a, b) => place(a) - place(b));
     return [
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
-      this.schema.site ? "" : h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
+      this.schema.site
+        ? ""
+        : h("p", { class: "hint" },
+          "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers.",
+        ),
       this.schema.site ? "" : this.#ownClass(),
-      this.lectures.length ? h("section", {}, h("h2", {}, "Lectures"), h("ul", { class: "lessons" }, this.lectures.map((one) => this.#lectureCard(one)))) : "",
+      this.lectures.length
+        ? h("section", {},
+          h("h2", {}, "Lectures"),
+          h("ul", { class: "lessons" }, this.lectures.map((one) => this.#lectureCard(one))),
+        )
+        : "",
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
       this.schema.site ? "" : this.#uploadForm(),
@@ -76,7 +88,9 @@ class Learn extends HTMLElement {
   #ownClass() {
     const row = h("div", { class: "row", hidden: true });
     openClass().then((code) => {
-      row.append(h("a", { class: "quiet accent", href: link({ class: code }) }, h("span", {}, "Back to your class ", h("span", { translate: "no" }, code))));
+      row.append(h("a", { class: "quiet accent", href: link({ class: code }) },
+        h("span", {}, "Back to your class ", h("span", { translate: "no" }, code)),
+      ));
       row.hidden = !code;
     });
     return row;
@@ -87,46 +101,75 @@ class Learn extends HTMLElement {
   #uploadForm(slug = "") {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
     const said = h("p", { class: "hint", role: "status" }), found = h("div"), report = h("div", { id: "own-report" }, said, found);
-    const file = h("input", { type: "file", id: "own-lesson", accept: ".md,.markdown,.txt", onchange: async () => {
-      if (!file.files.length) return;
-      const form = new FormData();
-      form.append("file", file.files[0]);
-      problem.hidden = true;
-      file.disabled = true;
-      said.textContent = "Checking everything that the lesson asserts…";
-      found.replaceChildren();
-      const tell = ({ notice, place }) => { said.textContent = notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent); };
-      const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, { body: form, tell });
-      file.disabled = false;
-      file.value = "";
-      if (status === 200) {
-        this.#uploaded = answer;
-        if (!slug || slug === answer.slug) { this.#report(said, found, slug); return; }
-        history.replaceState(null, "", link({ lesson: answer.slug }));
-        this.#route();
-        return;
-      }
-      said.textContent = "";
-      problem.textContent = answer.detail;
-      problem.hidden = false;
-    } });
+    const file = h("input", {
+      type: "file", id: "own-lesson", accept: ".md,.markdown,.txt",
+      onchange: async () => {
+        if (!file.files.length) return;
+        const form = new FormData();
+        form.append("file", file.files[0]);
+        problem.hidden = true;
+        file.disabled = true;
+        said.textContent = "Checking everything that the lesson asserts…";
+        found.replaceChildren();
+        const tell = ({ notice, place }) => {
+          said.textContent = notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent);
+        };
+        const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, { body: form, tell });
+        file.disabled = false;
+        file.value = "";
+        if (status === 200) {
+          this.#uploaded = answer;
+          if (!slug || slug === answer.slug) {
+            this.#report(said, found, slug);
+            return;
+          }
+          history.replaceState(null, "", link({ lesson: answer.slug }));
+          this.#route();
+          return;
+        }
+        said.textContent = "";
+        problem.textContent = answer.detail;
+        problem.hidden = false;
+      },
+    });
     if (slug) {
       this.#report(said, found, slug);
-      return h("details", { class: "sources checking", open: true }, h("summary", {}, "The check of your lesson"), h("label", { for: "own-lesson" }, "Its file, after a change "), file, problem, report);
+      return h("details", { class: "sources checking", open: true },
+        h("summary", {}, "The check of your lesson"),
+        h("label", { for: "own-lesson" }, "Its file, after a change "),
+        file,
+        problem,
+        report,
+      );
     }
-    return h("details", { class: "sources" }, h("summary", {}, "A lesson of your own"),
-      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."), h("label", { for: "own-lesson" }, "Its file "), file, problem, report);
+    return h("details", { class: "sources" },
+      h("summary", {}, "A lesson of your own"),
+      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."),
+      h("label", { for: "own-lesson" }, "Its file "),
+      file,
+      problem,
+      report,
+    );
   }
 
   /** What the check of the uploaded lesson found, first what its author has to mend, and the way to it unless it is the
    * lesson *shown*. */
   #report(said, found, shown) {
     const { slug, checked } = this.#uploaded;
-    const wrong = checked.filter((one) => one.wrong), right = checked.filter((one) => !one.wrong), now = checkpoint || this.schema.opening.checkpoint;
-    const list = (lines) => h("ul", { translate: "no" }, lines.map(({ line, block, text }) => h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`)));
+    const wrong = checked.filter((one) => one.wrong);
+    const right = checked.filter((one) => !one.wrong);
+    const now = checkpoint || this.schema.opening.checkpoint;
+    const list = (lines) => h("ul", { translate: "no" },
+      lines.map(({ line, block, text }) => h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`)),
+    );
     const things = wrong.length === 1 ? "one thing" : `${wrong.length} things`;
-    said.textContent = wrong.length ? `On ${now} there ${wrong.length === 1 ? "is" : "are"} ${things} to mend. Change the file and choose it again.` : `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
-    const open = h("a", { class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) }, wrong.length ? "Open it as it is" : "Open the lesson");
+    said.textContent = wrong.length
+      ? `On ${now} there ${wrong.length === 1 ? "is" : "are"} ${things} to mend. Change the file and choose it again.`
+      : `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
+    const open = h("a", {
+      class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }),
+      onclick: (event) => this.#go(slug, event),
+    }, wrong.length ? "Open it as it is" : "Open the lesson");
     found.replaceChildren(...[
       wrong.length && h("div", { class: "problems" }, list(wrong)),
       right.length && h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
@@ -137,25 +180,42 @@ class Learn extends HTMLElement {
   #card({ slug, title, question, minutes, can, questions, language }) {
     const records = Object.values(loadRecords(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
-    return h("li", {}, h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
-      h("strong", {}, title), h("span", { class: "asks" }, render(question)), h("span", { class: "hint" }, ...summary({ minutes, can, language })),
-      progress && h("span", { class: "progress" }, progress)));
+    return h("li", {},
+      h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
+        h("strong", {}, title), h("span", { class: "asks" }, render(question)),
+        h("span", { class: "hint" }, ...summary({ minutes, can, language })),
+        progress && h("span", { class: "progress" }, progress),
+      ),
+    );
   }
 
   #lectureCard({ slug, title, minutes, can, votes }) {
     const details = `${minutes} minutes${votes ? `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class` : ""}.`;
-    return h("li", {}, h("a", { class: "lesson-card", href: link({ lecture: slug }) }, h("strong", {}, title), h("span", { class: "hint" }, details, " Afterwards the class can ", ...render(can), ".")));
+    return h("li", {},
+      h("a", { class: "lesson-card", href: link({ lecture: slug }) },
+        h("strong", {}, title),
+        h("span", { class: "hint" }, details, " Afterwards the class can ", ...render(can), "."),
+      ),
+    );
   }
 
   /** A lecture: the screen, or the teacher's desk in a second window. */
   async #lecture(slug) {
     const lecture = await get(`lectures/${slug}`);
-    if (!lecture.steps?.length) { this.replaceChildren(h("p", { class: "message error" }, lecture.detail ?? lecture.problems.join(" ")), this.#backLink()); return; }
+    if (!lecture.steps?.length) {
+      this.replaceChildren(
+        h("p", { class: "message error" }, lecture.detail ?? lecture.problems.join(" ")),
+        this.#backLink(),
+      );
+      return;
+    }
     const half = h(this.#query.has("desk") ? "bx-desk" : "bx-lecture");
     this.replaceChildren(half);
     const article = async (name) => {
       const lesson = await get(`lessons/${name}?lang=${lang}`);
-      return lesson.parts ? this.#lesson(lesson).find((one) => one.matches?.("article")) : h("p", { class: "message error" }, lesson.detail);
+      return lesson.parts
+        ? this.#lesson(lesson).find((one) => one.matches?.("article"))
+        : h("p", { class: "message error" }, lesson.detail);
     };
     half.open({ schema: this.schema, lessons: this.lessons, link, checkpoint, article, view: (address) => this.#view(address) }, lecture);
   }
@@ -165,15 +225,20 @@ class Learn extends HTMLElement {
   // A lesson.
 
   #lesson(lesson) {
-    const records = loadRecords(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
-    const judge = (id, request) => ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, { body: { ...request, ...(checkpoint && { checkpoint }) } });
+    const records = loadRecords(lesson.slug);
+    const article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
+    const judge = (id, request) =>
+      ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, { body: { ...request, ...(checkpoint && { checkpoint }) } });
     const reveal = (link) => this.#view(link);
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
       saveRecords(lesson.slug, records);
       this.#advance(article);
     });
-    const openClass = (first) => this.#openClass({ lesson: lesson.slug, ...(first && { first }), ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) });
+    const openClass = (first) => this.#openClass({
+      lesson: lesson.slug, ...(first && { first }), ...(checkpoint && { checkpoint }),
+      ...(lang && { language: lang }),
+    });
     let number = 0;
     const helpers = { judge, reveal };
     const parts = lesson.parts.map((part) => {
@@ -190,26 +255,79 @@ class Learn extends HTMLElement {
       this.schema.site ? "" : this.#answering(lesson.slug),
       ...lesson.problems.map((words) => en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
-      h("aside", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
+      h("aside", { class: "guards" },
+        en("h2", {}, "How not to misread this"),
+        h("p", {},
+          en("span", {}, "It is easy to think: "),
+          h("q", {}, render(lesson.misreading)),
+          " ",
+          render(lesson.instead),
+        ),
+      ),
       en("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
     );
     this.status = h("p", { class: "hint", role: "status" });
-    const again = h("button", { type: "button", class: "quiet", onclick: () => { if (confirm("Delete your answers to this lesson?")) { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } } }, "Start over");
-    const student = h("input", { type: "text", class: "student", maxlength: 100, autocomplete: "off", placeholder: "Name or number", "aria-label": "Your name or number, which the file will show", value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value) });
+    const again = h("button", {
+      type: "button", class: "quiet",
+      onclick: () => {
+        if (confirm("Delete your answers to this lesson?")) {
+          saveRecords(lesson.slug, {});
+          this.#route();
+          scrollTo(0, 0);
+        }
+      },
+    }, "Start over");
+    const student = h("input", {
+      type: "text", class: "student", maxlength: 100, autocomplete: "off", placeholder: "Name or number",
+      "aria-label": "Your name or number, which the file will show",
+      value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value),
+    });
     const about = () => ({ lesson: lesson.slug, version: lesson.version, checkpoint, student: student.value.trim() });
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) }, "Hand in");
-    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
-    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
-    const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("moodle", "Questions for Moodle (XML)"), questions("qti", "Questions as QTI 2.1"), questions("gift", "Questions as GIFT"), questions("csv", "Questions as CSV")));
+    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) },
+      "Save for offline",
+    );
+    const questions = (kind, words) =>
+      h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
+    const teachers = h("details", { class: "sources" },
+      h("summary", {}, "For teachers"),
+      h("div", { class: "row" },
+        offline,
+        questions("moodle", "Questions for Moodle (XML)"),
+        questions("qti", "Questions as QTI 2.1"),
+        questions("gift", "Questions as GIFT"),
+        questions("csv", "Questions as CSV"),
+      ),
+    );
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const askClass = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
-    this.skip = en("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
+    this.skip = en("button", {
+      type: "button", class: "quiet skip",
+      onclick: () => {
+        this.skipped.add(this.skip.previousElementSibling.id);
+        this.#advance(article);
+      },
+    }, "Go on without answering");
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
-    const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#backLink(), this.schema.site ? "" : askClass, translations), ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
-      next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+    const translations = others.map((one) => h("a", {
+      class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one),
+    }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
+    return [
+      h("div", { class: "row" }, this.#backLink(), this.schema.site ? "" : askClass, translations),
+      ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []),
+      article,
+      this.status,
+      teachers,
+      h("div", { class: "row" },
+        student, hand, again,
+        next
+          && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) },
+            `Next: ${next.title}`,
+          ),
+      ),
+    ];
   }
 
   /** The view of *link*, or the recorded run. */
@@ -226,7 +344,9 @@ class Learn extends HTMLElement {
     const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label), unlisted = { name: now, label: now };
     const list = h("select", { id: "answering", translate: "no" }, option(unlisted));
     choosing(list, (name) => { location.href = link({ lesson: slug, checkpoint: name }); });
-    get("checkpoints").then((all) => list.replaceChildren(...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option)));  // in the same order on each page
+    // in the same order on each page
+    get("checkpoints").then((all) =>
+      list.replaceChildren(...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option)));
     return h("p", { class: "hint answering", lang: "en" }, h("label", { for: "answering" }, "Answered by "), list);
   }
 
@@ -247,8 +367,16 @@ class Learn extends HTMLElement {
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
     const { status, answer } = await ask(`lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`);
-    if (status === 200) save(`${slug}.${{ gift: "gift.txt", moodle: "moodle.xml", qti: "qti.zip" }[kind] ?? kind}`, URL.createObjectURL(new Blob([answer.content], { type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8" })));
-    else this.status.textContent = answer.detail;
+    if (status === 200) {
+      save(
+        `${slug}.${{ gift: "gift.txt", moodle: "moodle.xml", qti: "qti.zip" }[kind] ?? kind}`,
+        URL.createObjectURL(new Blob([answer.content], {
+          type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8",
+        })),
+      );
+    } else {
+      this.status.textContent = answer.detail;
+    }
   }
 
   /** Open a class for the questions of a lesson, or those from one on. */
@@ -263,7 +391,8 @@ class Learn extends HTMLElement {
   /** Show the lesson up to the first open question; later parts would give its answer away. */
   #advance(article) {
     const parts = [...article.children].filter((one) => one !== this.skip);
-    const open = parts.find((one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id)), last = open ? parts.indexOf(open) : parts.length;
+    const open = parts.find((one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id));
+    const last = open ? parts.indexOf(open) : parts.length;
     parts.forEach((one, i) => {
       one.hidden = i > last && !one.matches(".sources");
       if (!one.hidden) one.start?.();
@@ -275,7 +404,9 @@ class Learn extends HTMLElement {
 
   #count(article) {
     const questions = [...article.querySelectorAll("bx-question")], done = questions.filter((one) => one.done).length;
-    this.status.textContent = done === questions.length ? "You have answered every question. “Hand in” saves this page as a file." : `${done} of ${questions.length} questions answered. Your answers stay in this browser.`;
+    this.status.textContent = done === questions.length
+      ? "You have answered every question. “Hand in” saves this page as a file."
+      : `${done} of ${questions.length} questions answered. Your answers stay in this browser.`;
   }
 }
 customElements.define("bx-learn", Learn);
@@ -283,13 +414,21 @@ customElements.define("bx-learn", Learn);
 /** A claim, measured on the checkpoint in use before it is shown; a button reveals its view. */
 function claim(part, { judge, reveal }) {
   const words = h("p", {}, en("span", {}, "Measuring…")), place = h("div", { class: "place" });
-  const look = en("button", { type: "button", class: "quiet", onclick: () => { look.hidden = true; place.append(reveal(part.link)); } }, "Show me");
+  const look = en("button", {
+    type: "button", class: "quiet",
+    onclick: () => {
+      look.hidden = true;
+      place.append(reveal(part.link));
+    },
+  }, "Show me");
   const element = h("div", { class: "claim", id: part.id }, en("span", { class: "mark" }), words, look, place);
   element.start = async () => {
     element.start = null;
     const { status, answer } = await judge(part.id, {}).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     element.dataset.holds = String(status === 200 && answer.holds);
-    element.querySelector(".mark").textContent = status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
+    element.querySelector(".mark").textContent = status !== 200 ? "Not measured"
+      : answer.holds ? "Measured here"
+      : "Not on this checkpoint";
     words.replaceChildren(...(status === 200 ? render(answer.text) : [answer.detail]));
   };
   return element;
@@ -300,10 +439,19 @@ function run(name) {
   const element = en("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
     if (detail) { element.replaceChildren(h("p", { class: "message error" }, detail)); return; }
-    const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
-    element.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
-      h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
-        command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the Train page"))));
+    const picture = h("bx-figure", { class: "figure" });
+    const facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
+    element.replaceChildren(
+      h("h3", {}, title),
+      picture,
+      h("p", { class: "said" }, unbroken(said)),
+      h("details", { class: "sources" },
+        h("summary", {}, "What was trained, and how to do it yourself"),
+        h("dl", { class: "facts" }, facts),
+        command && h("pre", { translate: "no" }, command),
+        h("p", {}, h("a", { href: "train" }, "Start a run of your own on the Train page")),
+      ),
+    );
     picture.show(figure, said).then(() => element.dispatchEvent(new CustomEvent("answered")));
   });
   return element;
@@ -328,7 +476,10 @@ function whenVisible(element, then) {
 /** The duration of a lesson, and what one learns. */
 const summary = ({ minutes, can, language }) => {  // either may be missing in a teacher's lesson
   const english = language === "en";
-  return [minutes ? `${minutes} ${english ? "minutes. " : "min · "}` : "", ...(can.length ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""] : [])];
+  return [
+    minutes ? `${minutes} ${english ? "minutes. " : "min · "}` : "",
+    ...(can.length ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""] : []),
+  ];
 };
 
 function loadRecords(slug) {

@@ -84,16 +84,21 @@ class Half extends HTMLElement {
   /** The button that opens the class. */
   opener() {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
-    const button = h("button", { type: "button", class: "go", onclick: async () => {
-      button.disabled = true;
-      const { status, answer } = await ask("class", { body: { lecture: this.lecture.slug, ...(this.checkpoint && { checkpoint: this.checkpoint }) } });
-      button.disabled = false;
-      problem.textContent = answer.detail ?? "";
-      problem.hidden = status === 200;
-      if (status !== 200) return;
-      this.channel.postMessage({ code: answer.code });
-      this.setClass(answer.code);
-    } }, "Open the class");
+    const button = h("button", {
+      type: "button", class: "go",
+      onclick: async () => {
+        button.disabled = true;
+        const { status, answer } = await ask("class", {
+          body: { lecture: this.lecture.slug, ...(this.checkpoint && { checkpoint: this.checkpoint }) },
+        });
+        button.disabled = false;
+        problem.textContent = answer.detail ?? "";
+        problem.hidden = status === 200;
+        if (status !== 200) return;
+        this.channel.postMessage({ code: answer.code });
+        this.setClass(answer.code);
+      },
+    }, "Open the class");
     return [button, problem];
   }
 
@@ -116,8 +121,11 @@ class Screen extends Half {
     this.back = button("← Back", () => this.go(this.at - 1));
     this.next = button("Next →", () => this.go(this.at + 1));
     this.count = h("span");
-    this.bar = h("nav", { class: "lecture-bar", "aria-label": "Lecture" }, this.back, this.count, this.next,
-      button("Teacher’s window", () => this.#openDesk()), button("Full screen", () => this.#fill()), h("a", { href: this.link({}) }, "End"));
+    this.bar = h("nav", { class: "lecture-bar", "aria-label": "Lecture" },
+      this.back, this.count, this.next,
+      button("Teacher’s window", () => this.#openDesk()),
+      button("Full screen", () => this.#fill()), h("a", { href: this.link({}) }, "End"),
+    );
     this.place = h("div", { class: "lecture-step", tabindex: -1 });
     this.append(h("div", { class: "presenting lecture-stage" }, this.place), this.bar);
     this.others = outside(this);
@@ -157,7 +165,13 @@ class Screen extends Half {
   }
 
   async #content(step) {
-    if (step.kind === "vote") return this.board ?? h("div", { class: "lecture-vote" }, h("p", {}, "The class votes on this. Open the class, and phones join with a QR code."), this.opener());
+    if (step.kind === "vote") {
+      return this.board
+        ?? h("div", { class: "lecture-vote" },
+          h("p", {}, "The class votes on this. Open the class, and phones join with a QR code."),
+          this.opener(),
+        );
+    }
     this.#shown[step.id] ??= step.kind === "lesson" ? await this.article(step.lesson) : this.view(step.view);
     return this.#shown[step.id];
   }
@@ -190,11 +204,22 @@ class Desk extends Half {
     this.notes = h("section", { class: "desk-step", "aria-label": "This step" });
     this.room = h("section", { class: "desk-class", "aria-label": "The class" });
     this.plan = h("ol", { class: "desk-plan" });
-    const restart = h("button", { type: "button", class: "quiet", onclick: () => { this.#start(Date.now()); this.#tick(); } }, "Begin the time now");
+    const restart = h("button", {
+      type: "button", class: "quiet",
+      onclick: () => {
+        this.#start(Date.now());
+        this.#tick();
+      },
+    }, "Begin the time now");
     const { lecture } = this;
-    this.append(h("header", { class: "masthead" }, h("h1", {}, lecture.title), h("div", { class: "row" }, this.clock, restart)),
+    this.append(
+      h("header", { class: "masthead" }, h("h1", {}, lecture.title), h("div", { class: "row" }, this.clock, restart)),
       ...lecture.problems.map((words) => h("p", { class: "message error" }, `A step of this lecture is left out. ${words}`)),
-      h("div", { class: "desk-columns" }, h("div", { class: "desk-main" }, this.notes, this.room), h("aside", {}, h("h2", {}, "Plan"), this.plan)));
+      h("div", { class: "desk-columns" },
+        h("div", { class: "desk-main" }, this.notes, this.room),
+        h("aside", {}, h("h2", {}, "Plan"), this.plan),
+      ),
+    );
     this.timer = setInterval(() => this.#tick(), TICK_MS);
     this.leaving = () => this.channel.postMessage({ desk: false });
     addEventListener("pagehide", this.leaving);
@@ -216,15 +241,29 @@ class Desk extends Half {
 
   draw() {
     const { step, lecture: { steps, opening } } = this, next = steps[this.at + 1];
-    const button = (words, by, kind) => h("button", { type: "button", class: kind, disabled: !steps[this.at + by], onclick: () => this.go(this.at + by) }, words);
+    const button = (words, by, kind) => h("button", {
+      type: "button", class: kind, disabled: !steps[this.at + by], onclick: () => this.go(this.at + by),
+    }, words);
     this.notes.replaceChildren(
-      h("p", { class: "hint" }, `Step ${this.at + 1} of ${steps.length} · ${step.minutes} min`), h("h2", {}, this.title(step)),
+      h("p", { class: "hint" }, `Step ${this.at + 1} of ${steps.length} · ${step.minutes} min`),
+      h("h2", {}, this.title(step)),
       h("div", { class: "words" }, this.at === 0 ? render(opening) : "", render(step.notes)),
-      h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, "go")), next ? h("p", { class: "hint" }, `Next: ${this.title(next)}`) : "");
-    this.plan.replaceChildren(...steps.map((one, i) => h("li", {}, h("button", { type: "button", "aria-current": i === this.at ? "step" : null, onclick: () => this.go(i) }, this.title(one), h("span", {}, `${one.minutes} min`)))));
+      h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, "go")),
+      next ? h("p", { class: "hint" }, `Next: ${this.title(next)}`) : "",
+    );
+    this.plan.replaceChildren(...steps.map((one, i) => h("li", {},
+      h("button", { type: "button", "aria-current": i === this.at ? "step" : null, onclick: () => this.go(i) },
+        this.title(one),
+        h("span", {}, `${one.minutes} min`),
+      ),
+    )));
     if (!this.votes.length) return;
     this.board?.aim(this.questionOf(step));
-    if (this.room.firstChild !== this.board || !this.board) this.room.replaceChildren(...(this.board ? [this.board] : [h("p", {}, "The class is not open yet."), ...this.opener()]));
+    if (this.room.firstChild !== this.board || !this.board) {
+      this.room.replaceChildren(...(
+        this.board ? [this.board] : [h("p", {}, "The class is not open yet."), ...this.opener()]
+      ));
+    }
   }
 
   get #began() {
@@ -240,7 +279,9 @@ class Desk extends Half {
 
   /** The time since the lecture began, beside the plan. */
   #tick() {
-    const { lecture: { steps, minutes } } = this, began = this.#began, planned = steps.slice(0, this.at + 1).reduce((sum, step) => sum + step.minutes, 0);
+    const { lecture: { steps, minutes } } = this;
+    const began = this.#began;
+    const planned = steps.slice(0, this.at + 1).reduce((sum, step) => sum + step.minutes, 0);
     const passed = Math.floor((Date.now() - began) / 60_000);
     this.clock.textContent = began ? `${passed} of ${minutes} min · this step should end at ${planned}` : `${minutes} min planned`;
     this.clock.classList.toggle("late", Boolean(began) && passed > planned);

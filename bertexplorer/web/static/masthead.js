@@ -13,8 +13,17 @@ export function masthead() {
 
 /** The link to the first lesson, until it is opened or dismissed. */
 function welcome() {
-  const element = h("span", { class: "welcome" }, h("a", { href: `learn?lesson=${WELCOME}`, onclick: welcomed }, "New here? Three things to try"),
-    h("button", { type: "button", "aria-label": "Do not show this again", onclick: () => { welcomed(); element.remove(); document.querySelector("#text-box")?.focus(); } }, "✕"));
+  const element = h("span", { class: "welcome" },
+    h("a", { href: `learn?lesson=${WELCOME}`, onclick: welcomed }, "New here? Three things to try"),
+    h("button", {
+      type: "button", "aria-label": "Do not show this again",
+      onclick: () => {
+        welcomed();
+        element.remove();
+        document.querySelector("#text-box")?.focus();
+      },
+    }, "✕"),
+  );
   return element;
 }
 

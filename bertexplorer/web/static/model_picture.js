@@ -44,7 +44,8 @@ function tile(weights, { blue }, place) {
   }));
   return image(canvas, place);
 }
-const image = (canvas, place) => make("image", { ...place, href: canvas.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" });
+const image = (canvas, place) =>
+  make("image", { ...place, href: canvas.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" });
 
 /** *figure* as an SVG of this *width*. Presses on its parts call *jump* with where they lead. */
 export function draw({ data: given }, width, jump = () => {}, dark = false) {
@@ -75,13 +76,17 @@ function listen(svg, data, jump) {
   const show = (index) => { row = (index + rows) % rows; follow(svg, row); };
   parts[0]?.setAttribute("tabindex", 0);
   svg.addEventListener("click", ({ target }) => { const pressed = target.closest(".part"); if (pressed) jump(pressed.door); });
-  svg.addEventListener("pointerover", ({ target }) => { const over = target.closest("[data-row]"); if (over) follow(svg, Number(over.dataset.row)); });
+  svg.addEventListener("pointerover", ({ target }) => {
+    const over = target.closest("[data-row]");
+    if (over) follow(svg, Number(over.dataset.row));
+  });
   svg.addEventListener("pointerleave", () => follow(svg, row));
   svg.addEventListener("focusin", ({ target }) => parts.forEach((one) => one.setAttribute("tabindex", one === target ? 0 : -1)));
   svg.addEventListener("keydown", (event) => {
     const actions = {
       ArrowRight: () => walk(current() + 1), ArrowLeft: () => walk(current() - 1), Home: () => walk(0), End: () => walk(parts.length - 1),
-      ArrowDown: () => show(row + 1), ArrowUp: () => show(row - 1), Enter: () => jump(parts[current()].door), " ": () => jump(parts[current()].door),
+      ArrowDown: () => show(row + 1), ArrowUp: () => show(row - 1), Enter: () => jump(parts[current()].door),
+      " ": () => jump(parts[current()].door),
     };
     if (!(event.key in actions) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -119,7 +124,8 @@ const middle = (data, top, row) => top + data.row * (row + 0.5);
 function names(data, x, top, anchor = "end") {
   const { tokens, others } = data;
   const style = { "font-family": MONO, "text-anchor": anchor, "dominant-baseline": "central" };
-  const rows = tokens.map(({ text, special }, row) => write(x, middle(data, top, row), text, { ...style, fill: special ? QUIET : INK, "data-row": row }));
+  const rows = tokens.map(({ text, special }, row) =>
+    write(x, middle(data, top, row), text, { ...style, fill: special ? QUIET : INK, "data-row": row }));
   if (others) rows.push(write(x, middle(data, top, tokens.length), `${others} others`, { ...style, fill: QUIET }));
   return rows;
 }
@@ -139,12 +145,18 @@ function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, s
 /** What each token on the right takes from those on the left. The link that the caption names is orange. */
 function ribbons({ weights, link }, data, left, right, top) {
   const bend = (right - left) * 0.45;
-  return weights.flatMap((row, to) => row.map((weight, from) => {
-    if (weight < WEAKEST) return null;
-    const start = middle(data, top, from), end = middle(data, top, to);
-    return make("path", { d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`, fill: "none",
-      "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight, "data-special": data.tokens[from]?.special ?? true, "data-named": link?.to === to && link?.from === from });
-  })).filter(Boolean);
+  return weights
+    .flatMap((row, to) => row.map((weight, from) => {
+      if (weight < WEAKEST) return null;
+      const start = middle(data, top, from), end = middle(data, top, to);
+      return make("path", {
+        d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`, fill: "none",
+        "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight,
+        "data-special": data.tokens[from]?.special ?? true,
+        "data-named": link?.to === to && link?.from === from,
+      });
+    }))
+    .filter(Boolean);
 }
 
 /** All heads of the open layer as small pictures, each a door, in lines of *width* pixels. */
@@ -153,9 +165,18 @@ function heads({ heads: all, layers, open, colours }, x, y, width, size) {
   return all.map((weights, i) => {
     const left = x + (i % most) * (size + 6), top = y + Math.floor(i / most) * (size + 20), name = `${number}·${i + 1}`;
     const door = { ...attention.door, set: { ...attention.door.set, head: i + 1 } }, main = i + 1 === layers[open].head;
-    return part("tile", { says: `Head ${name}. Press to see it alone.`, door }, make("title", {}, `Head ${name}`), tile(weights, colours, { x: left, y: top, width: size, height: size }),
-      make("rect", { x: left, y: top, width: size, height: size, fill: "none", stroke: main ? ACCENT : EDGE, "stroke-width": main ? 2.5 : 1 }),
-      write(left + size / 2, top + size + 13, i + 1, { "text-anchor": "middle", "font-size": 12, fill: main ? INK : QUIET, "font-weight": main ? 700 : 400 }));
+    return part("tile", { says: `Head ${name}. Press to see it alone.`, door },
+      make("title", {}, `Head ${name}`),
+      tile(weights, colours, { x: left, y: top, width: size, height: size }),
+      make("rect", {
+        x: left, y: top, width: size, height: size, fill: "none", stroke: main ? ACCENT : EDGE,
+        "stroke-width": main ? 2.5 : 1,
+      }),
+      write(left + size / 2, top + size + 13,
+        i + 1,
+        { "text-anchor": "middle", "font-size": 12, fill: main ? INK : QUIET, "font-weight": main ? 700 : 400 },
+      ),
+    );
   });
 }
 
@@ -163,18 +184,30 @@ function heads({ heads: all, layers, open, colours }, x, y, width, size) {
 function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y, room) {
   const [before, , after] = lengths, words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
   const lines = [...(words.length ? [`at ${followed} this raises`, ...words] : []), `length of its vector: ${before} → ${after}`];
-  return [write(x, y, "Second half: feed-forward", { "font-weight": 700 }), write(x, y + 16, "each word is then changed by itself", { fill: QUIET, "font-size": 12 }), ...lines.map((line, i) => write(x, y + 34 + 17 * i, clip(line, room), { fill: QUIET })), make("title", {}, says)];
+  return [
+    write(x, y, "Second half: feed-forward", { "font-weight": 700 }),
+    write(x, y + 16, "each word is then changed by itself", { fill: QUIET, "font-size": 12 }),
+    ...lines.map((line, i) => write(x, y + 34 + 17 * i, clip(line, room), { fill: QUIET })),
+    make("title", {}, says),
+  ];
 }
 
 /** The answers as bars. */
 function bars({ end }, x, y, width) {
   if (!end.bars.length) return [write(x, y + 14, end.what, { fill: QUIET })];
   const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9), room = letters(width - 50);
-  return [write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 }), ...end.bars.flatMap(({ token, share, text }, i) => [
-    write(x, y + 28 + 38 * i, clip(token, room), { "font-family": MONO }),
-    write(x + width, y + 28 + 38 * i, text, { "text-anchor": "end", fill: QUIET }),
-    make("rect", { x, y: y + 33 + 38 * i, width: Math.max(1, width * (end.scored ? Math.abs(share) / longest : share)), height: 7, fill: "#2b6cb0" }),
-  ])];
+  return [
+    write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 }),
+    ...end.bars.flatMap(({ token, share, text }, i) => [
+      write(x, y + 28 + 38 * i, clip(token, room), { "font-family": MONO }),
+      write(x + width, y + 28 + 38 * i, text, { "text-anchor": "end", fill: QUIET }),
+      make("rect", {
+        x, y: y + 33 + 38 * i,
+        width: Math.max(1, width * (end.scored ? Math.abs(share) / longest : share)),
+        height: 7, fill: "#2b6cb0",
+      }),
+    ]),
+  ];
 }
 
 // Where they stand
@@ -185,25 +218,44 @@ function sideBySide(svg, data, width) {
   const compact = width < USUAL_FROM;
   const { label, stage, pitch, bars: room, heading: size } = compact ? COMPACT : USUAL;
   const start = label + 18, next = start + data.vectors.stages.length * pitch + 10, last = width - room, shown = last - 16 - next;
-  const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360)), each = (shown - wide) / Math.max(1, layers.length - 1);
-  svg.append(...tokens.map((_, row) => make("rect", { class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row, fill: "#2b6cb0", opacity: 0, rx: 4 })));
+  const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360));
+  const each = (shown - wide) / Math.max(1, layers.length - 1);
+  svg.append(...tokens.map((_, row) => make("rect", {
+    class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row,
+    fill: "#2b6cb0", opacity: 0, rx: 4,
+  })));
   svg.append(part("pieces", pieces, area(0, 0, label, foot), heading(0, 16, 1, pieces.title, size, start - 8), ...names(data, label, TOP)));
-  svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size, next - start - 8), ...vectors(data, start, TOP, pitch, stage)));
-  svg.append(heading(next, 16, 3, layerCount(layers), size, last - next - 8), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
+  svg.append(part("vectors", data.vectors,
+    area(start - 6, 0, next - start - 4, foot),
+    heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size, next - start - 8),
+    ...vectors(data, start, TOP, pitch, stage),
+  ));
+  svg.append(
+    heading(next, 16, 3, layerCount(layers), size, last - next - 8),
+    write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }),
+  );
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
     svg.append(column(layer, data, x, here, foot, i === open));
     x += here;
   });
-  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
-  if (layers.some(({ answer }) => answer)) svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
+  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map(
+    (line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 }),
+  ));
+  if (layers.some(({ answer }) => answer)) {
+    svg.append(
+      write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }),
+      write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }),
+    );
+  }
   svg.append(part("end", end, area(last, 0, room, foot), heading(last, 16, 4, end.title, size, room), ...bars(data, last, 34, room)));
   return { height: detail(svg, data, foot + 78, width) };
 }
 
 /** A transparent ground, so that a part can be pressed anywhere. */
-const area = (x, y, width, height) => make("rect", { class: "ground", x, y, width: Math.max(0, width), height, fill: "transparent", rx: 6 });
+const area = (x, y, width, height) =>
+  make("rect", { class: "ground", x, y, width: Math.max(0, width), height, fill: "transparent", rx: 6 });
 
 const headTitle = ({ number, head, link }) => `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
 
@@ -212,23 +264,49 @@ function column(layer, data, x, width, foot, open) {
   const strip = Math.max(6, Math.min(STAGE, width * 0.35)), right = x + width - strip - 4, { answer, attention } = layer;
   const says = open ? attention.says : `Layer ${layer.number}. Press to open it.`;
   const body = width >= ROOM ? ribbons(layer, data, x + 3, right - 2, TOP) : [];
-  if (width >= 14 || open || layer.number % 5 === 0)
-    body.push(write(x + width / 2, TOP - 10, open ? (layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer)) : layer.number, { "text-anchor": "middle", "font-size": 12, fill: open ? ACCENT : QUIET, "font-weight": open ? 700 : 400 }));
+  if (width >= 14 || open || layer.number % 5 === 0) {
+    body.push(write(x + width / 2, TOP - 10,
+      open ? (layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer)) : layer.number,
+      { "text-anchor": "middle", "font-size": 12, fill: open ? ACCENT : QUIET, "font-weight": open ? 700 : 400 },
+    ));
+  }
   body.push(stripes(layer.strip, data.colours, { x: right, y: TOP, width: strip, height: data.row * data.tokens.length }));
   if (answer && width >= ROOM) {
     const middle = x + width / 2, style = { "text-anchor": "middle", "font-size": 12 };
-    body.push(write(middle, foot + (layer.number % 2 ? 18 : 34), clip(answer.token, Math.floor((2 * width - 8) / 7.3)), { ...style, "font-family": MONO }), write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", { ...style, fill: QUIET }), make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`));
+    body.push(
+      write(middle, foot + (layer.number % 2 ? 18 : 34),
+        clip(answer.token, Math.floor((2 * width - 8) / 7.3)),
+        { ...style, "font-family": MONO },
+      ),
+      write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", { ...style, fill: QUIET }),
+      make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`),
+    );
   }
-  return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } }, area(x, TOP - 26, width - 2, foot + 82 - TOP), ...body);
+  return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } },
+    area(x, TOP - 26, width - 2, foot + 82 - TOP),
+    ...body,
+  );
 }
 
 /** The open layer below the wide picture: its heads, and its feed-forward half. Returns where it ends. */
 function detail(svg, data, y, width) {
-  const layer = data.layers[data.open], count = data.heads.length, half = Math.min(width * 0.66, Math.max(300, count * 54)), size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
+  const layer = data.layers[data.open];
+  const count = data.heads.length;
+  const half = Math.min(width * 0.66, Math.max(300, count * 54));
+  const size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
-  svg.append(write(0, y + 4, `Layer ${layer.number}, first half: attention (${count} head${count === 1 ? "" : "s"})`, { "font-weight": 700 }), ...heads(data, 0, y + 30, half, size),
-    write(0, y + 20, "each word takes in something from the others", { fill: QUIET, "font-size": 12 }));
-  svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 120), ...feedForward(layer, data.followed, half + 18, y + 4, 60)));
+  svg.append(
+    write(0, y + 4,
+      `Layer ${layer.number}, first half: attention (${count} head${count === 1 ? "" : "s"})`,
+      { "font-weight": 700 },
+    ),
+    ...heads(data, 0, y + 30, half, size),
+    write(0, y + 20, "each word takes in something from the others", { fill: QUIET, "font-size": 12 }),
+  );
+  svg.append(part("feed-forward", layer.feed_forward,
+    area(half + 10, y - 12, width - half - 10, 120),
+    ...feedForward(layer, data.followed, half + 18, y + 4, 60),
+  ));
   return y + Math.max(30 + lines * (size + 20), 120);
 }
 
@@ -237,29 +315,59 @@ function stacked(svg, data, width) {
   const { tokens, layers, open, pieces, end } = data, rows = tokens.length + (data.others > 0);
   const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length), foot = 24 + TOP + data.row * rows;
   svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, 24 + TOP)));
-  svg.append(part("vectors", data.vectors, area(LABEL + 6, 22, width - LABEL - 6, foot - 22), heading(LABEL + 14, 38, 2, data.vectors.title), ...vectors(data, LABEL + 14 + (pitch - STAGE) / 2, 24 + TOP, pitch)));
+  svg.append(part("vectors", data.vectors,
+    area(LABEL + 6, 22, width - LABEL - 6, foot - 22),
+    heading(LABEL + 14, 38, 2, data.vectors.title),
+    ...vectors(data, LABEL + 14 + (pitch - STAGE) / 2, 24 + TOP, pitch),
+  ));
   let y = foot + 34;
   svg.append(heading(0, y, 3, layerCount(layers)), write(0, y + 19, GATHERS, { fill: QUIET, "font-size": 12 }));
   y += 32;
   layers.forEach((layer, i) => { y = i === open ? unfolded(svg, data, layer, y, width) : folded(svg, layer, y, width); });
-  svg.append(part("end", end, area(0, y + 8, width, 60 + 38 * end.bars.length), heading(0, y + 30, 4, end.title), ...bars(data, 0, y + 48, width)));
+  svg.append(part("end", end,
+    area(0, y + 8, width, 60 + 38 * end.bars.length),
+    heading(0, y + 30, 4, end.title),
+    ...bars(data, 0, y + 48, width),
+  ));
   return { height: y + 70 + 38 * end.bars.length };
 }
 
 function folded(svg, { number, answer }, y, width) {
   const says = `Layer ${number}. Press to open it.`;
-  svg.append(part("layer", { says, door: { set: { layer: number } } }, area(0, y, width, 42), make("line", { x1: 0, x2: width, y1: y + 43, y2: y + 43, stroke: EDGE }),
-    write(0, y + 26, `Layer ${number}`), write(width, y + 26, answer ? `${clip(answer.token, 14)} ${answer.share} ›` : "›", { "text-anchor": "end", fill: QUIET })));
+  svg.append(part("layer", { says, door: { set: { layer: number } } },
+    area(0, y, width, 42),
+    make("line", { x1: 0, x2: width, y1: y + 43, y2: y + 43, stroke: EDGE }),
+    write(0, y + 26, `Layer ${number}`),
+    write(width, y + 26,
+      answer ? `${clip(answer.token, 14)} ${answer.share} ›` : "›",
+      { "text-anchor": "end", fill: QUIET },
+    ),
+  ));
   return y + 44;
 }
 
 function unfolded(svg, data, layer, y, width) {
-  const top = y + 34, foot = top + data.row * (data.tokens.length + (data.others > 0)), size = 40, count = Math.floor(width / (size + 6)), lines = Math.ceil(data.heads.length / count);
-  svg.append(part("attention", layer.attention, area(0, y, width, foot - y), write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
-    ...names(data, LABEL, top), ...names({ ...data, others: 0 }, width - LABEL, top, "start"), ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top)));
-  svg.append(write(0, foot + 26, `First half: attention (${data.heads.length} heads)`, { "font-weight": 700 }), ...heads(data, 0, foot + 36, width, size));
+  const top = y + 34;
+  const foot = top + data.row * (data.tokens.length + (data.others > 0));
+  const size = 40;
+  const count = Math.floor(width / (size + 6));
+  const lines = Math.ceil(data.heads.length / count);
+  svg.append(part("attention", layer.attention,
+    area(0, y, width, foot - y),
+    write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
+    ...names(data, LABEL, top),
+    ...names({ ...data, others: 0 }, width - LABEL, top, "start"),
+    ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top),
+  ));
+  svg.append(
+    write(0, foot + 26, `First half: attention (${data.heads.length} heads)`, { "font-weight": 700 }),
+    ...heads(data, 0, foot + 36, width, size),
+  );
   const below = foot + 36 + lines * (size + 20) + 18;
-  svg.append(part("feed-forward", layer.feed_forward, area(0, below - 16, width, 120), ...feedForward(layer, data.followed, 0, below, letters(width) + 4)));
+  svg.append(part("feed-forward", layer.feed_forward,
+    area(0, below - 16, width, 120),
+    ...feedForward(layer, data.followed, 0, below, letters(width) + 4),
+  ));
   return below + 50 + 17 * (layer.raised.length ? layer.raised.length + 1 : 0);
 }
 
@@ -269,7 +377,10 @@ export function open(figure, host, jump, by = 1) {
   const line = document.createElement("p");
   line.className = "says";
   line.textContent = FIRST;
-  const explain = ({ target }) => { const over = target.closest?.(".part"); line.textContent = over ? over.getAttribute("aria-label") : FIRST; };
+  const explain = ({ target }) => {
+    const over = target.closest?.(".part");
+    line.textContent = over ? over.getAttribute("aria-label") : FIRST;
+  };
   const redraw = () => {
     const now = Math.round(host.clientWidth);
     if (!now || now === width) return;

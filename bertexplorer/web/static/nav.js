@@ -14,7 +14,9 @@ class Nav extends HTMLElement {
       Object.assign(button.dataset, data);
       return button;
     };
-    this.topics = h("div", { class: "topics", role: "tablist", "aria-label": "Topic" }, topics.map((topic) => tab("topic", topic, { topic })));
+    this.topics = h("div", { class: "topics", role: "tablist", "aria-label": "Topic" },
+      topics.map((topic) => tab("topic", topic, { topic })),
+    );
     this.views = h("div", { class: "views", role: "tablist", "aria-label": "View" },
       Object.entries(views).map(([view, { topic, title }]) => tab("view", title, { topic, view })));
     this.replaceChildren(this.topics, this.views);

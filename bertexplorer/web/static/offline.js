@@ -11,23 +11,52 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
   const parts = [h("h1", {}, lesson.title), h("p", {}, render(lesson.question)), h("p", { class: "hint" }, about)];
   for (const [i, part] of lesson.parts.entries()) {
     tell(`Part ${i + 1} of ${lesson.parts.length}…`);
-    if (part.kind === "prose") parts.push(h("div", {}, render(part.text)));
-    else parts.push(h("section", { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keys[part.id] ?? {}) }, render(part.prompt ?? []),
-      inputs(part, keys[part.id] ?? {}), h("div", { class: "said" }), part.link && h("div", { class: "view" }, await snapshot(reveal(part.link)))));
+    if (part.kind === "prose") {
+      parts.push(h("div", {}, render(part.text)));
+    } else {
+      parts.push(h("section", { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keys[part.id] ?? {}) },
+        render(part.prompt ?? []),
+        inputs(part, keys[part.id] ?? {}),
+        h("div", { class: "said" }),
+        part.link && h("div", { class: "view" }, await snapshot(reveal(part.link))),
+      ));
+    }
   }
-  parts.push(h("div", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
-    en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`));
+  parts.push(
+    h("div", { class: "guards" },
+      en("h2", {}, "How not to misread this"),
+      h("p", {},
+        en("span", {}, "It is easy to think: "),
+        h("q", {}, render(lesson.misreading)),
+        " ",
+        render(lesson.instead),
+      ),
+    ),
+    en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`),
+  );
   const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
   saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: `${player}\n${readNumber}`, language: lesson.language });
 }
 
 /** The input fields of a question. */
 function inputs({ kind, id, choices = [] }, key) {
-  if (kind === "predict" || kind === "choice") return h("div", {}, choices.map((words, i) => h("label", {}, h("input", { type: "radio", name: id, value: i }), " ", render(words))));
-  if (kind === "share") return h("div", {}, choices.map((words) => h("label", {}, h("input", { type: "number", min: 0, max: 100, value: 0 }), " ", render(words))));
+  if (kind === "predict" || kind === "choice") {
+    return h("div", {},
+      choices.map((words, i) => h("label", {}, h("input", { type: "radio", name: id, value: i }), " ", render(words))),
+    );
+  }
+  if (kind === "share") {
+    return h("div", {},
+      choices.map((words) => h("label", {}, h("input", { type: "number", min: 0, max: 100, value: 0 }), " ", render(words))),
+    );
+  }
   if (kind === "number") return h("input", { type: "text", "aria-label": "Your estimate" });
   if (kind === "say") return h("textarea", { rows: 3, "aria-label": "In your words" });
-  if (kind === "click") return h("p", { translate: "no" }, (key.tokens ?? []).map((token) => h("button", { type: "button", "data-token": token }, token)));
+  if (kind === "click") {
+    return h("p", { translate: "no" },
+      (key.tokens ?? []).map((token) => h("button", { type: "button", "data-token": token }, token)),
+    );
+  }
   return null;
 }
 

@@ -32,7 +32,10 @@ function goOnButton(section) {
 }
 
 for (const section of document.querySelectorAll("section[data-kind]")) {
-  const { kind } = section.dataset, key = JSON.parse(section.dataset.key), said = section.querySelector(".said"), view = section.querySelector(".view");
+  const { kind } = section.dataset;
+  const key = JSON.parse(section.dataset.key);
+  const said = section.querySelector(".said");
+  const view = section.querySelector(".view");
   const inputs = [...section.querySelectorAll("input, textarea")];
   let attempts = 0;
   const line = (...parts) => { const p = document.createElement("p"); p.append(...parts); said.append(p); };
@@ -61,10 +64,23 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
       const points = inputs.map((one) => Number(one.value) || 0);
       if (points.reduce((sum, one) => sum + one, 0) !== 100) { said.textContent = "Share out exactly 100 points."; return; }
       const overlap = key.shares.reduce((sum, share, i) => sum + Math.min(share, points[i] / 100), 0);
-      show(null, [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`]);
+      show(null, [
+        `${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`,
+      ]);
     },
-    say: () => { said.replaceChildren(); line("A model answer: ", toFragment(key.answer)); line("Does yours do this, too?"); for (const one of key.criteria) line("☐ ", toFragment(one)); },
-    find: () => { said.replaceChildren(); if (key.hint?.length) line(toFragment(key.hint)); if (key.example.length) line("One that works: ", toFragment(key.example)); if (key.after?.length) line(toFragment(key.after)); line("To try texts of your own, open the lesson in BERT Explorer."); },
+    say: () => {
+      said.replaceChildren();
+      line("A model answer: ", toFragment(key.answer));
+      line("Does yours do this, too?");
+      for (const one of key.criteria) line("☐ ", toFragment(one));
+    },
+    find: () => {
+      said.replaceChildren();
+      if (key.hint?.length) line(toFragment(key.hint));
+      if (key.example.length) line("One that works: ", toFragment(key.example));
+      if (key.after?.length) line(toFragment(key.after));
+      line("To try texts of your own, open the lesson in BERT Explorer.");
+    },
   };
   const choose = () => {
     const at = inputs.findIndex((one) => one.checked);
@@ -91,7 +107,10 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   if (view && kind !== "find") view.hidden = true;  // until there is a guess
   section.append(goOnButton(section));
   const button = document.createElement("button");
-  button.textContent = kind === "predict" ? "Lock in my guess" : kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
+  button.textContent = kind === "predict" ? "Lock in my guess"
+    : kind === "find" ? "Show a hint"
+    : kind === "say" ? "Compare with a model answer"
+    : "Check";
   Object.assign(button, { className: "check", lang: "en" });
   button.addEventListener("click", check[kind]);
   said.before(button);

@@ -13,23 +13,37 @@ class Picker extends HTMLElement {
       id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
       onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#fire("use", this.box.value.trim()); },
     });
-    this.precisions = precisions.map((one) => h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#fire("precision", one) }));
+    this.precisions = precisions.map((one) =>
+      h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#fire("precision", one) }));
     this.facts = h("dl", { class: "facts" });
     this.table = h("tbody");
     const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) => h("th", { scope: "col" }, title));
-    this.drawer = h("details", { id: "picker", ontoggle: () => { if (this.drawer.open) this.refresh(); } }, this.summary, h("div", { class: "drawer" },
-      h("div", { class: "setting", id: "checkpoint", hidden: only }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
-        h("label", { for: "checkpoint-name" }, "Another one"), this.box,
-        h("small", { id: "checkpoint-help" }, "A hub name, or a folder of the models folder. Press Enter.")),
-      h("fieldset", { class: "setting", id: "precision", hidden: only }, h("legend", {}, "Precision"), h("div", { class: "choices" },
-        this.precisions.map((one) => h("label", {}, one, " ", one.value)))),
-      this.facts,
-      h("details", { class: "catalogue", hidden: only }, h("summary", {}, "All checkpoints and their facts"), h("div", { class: "scroll", tabindex: "0" },
-        h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table))),
-    ));
+    this.drawer = h("details", { id: "picker", ontoggle: () => { if (this.drawer.open) this.refresh(); } },
+      this.summary,
+      h("div", { class: "drawer" },
+        h("div", { class: "setting", id: "checkpoint", hidden: only }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
+          h("label", { for: "checkpoint-name" }, "Another one"), this.box,
+          h("small", { id: "checkpoint-help" }, "A hub name, or a folder of the models folder. Press Enter.")),
+        h("fieldset", { class: "setting", id: "precision", hidden: only }, h("legend", {}, "Precision"), h("div", { class: "choices" },
+          this.precisions.map((one) => h("label", {}, one, " ", one.value)))),
+        this.facts,
+        h("details", { class: "catalogue", hidden: only },
+          h("summary", {}, "All checkpoints and their facts"),
+          h("div", { class: "scroll", tabindex: "0" },
+            h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table)),
+        ),
+      ),
+    );
     this.append(this.drawer);
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape" && this.drawer.open) { this.drawer.open = false; this.summary.focus(); } });
-    document.addEventListener("pointerdown", (event) => { if (window.innerWidth > 640 && !this.contains(event.target)) this.drawer.open = false; });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.drawer.open) {
+        this.drawer.open = false;
+        this.summary.focus();
+      }
+    });
+    document.addEventListener("pointerdown", (event) => {
+      if (window.innerWidth > 640 && !this.contains(event.target)) this.drawer.open = false;
+    });
   }
 
   /** Update the list from the server. */
@@ -38,8 +52,13 @@ class Picker extends HTMLElement {
     if (!Array.isArray(checkpoints)) return;
     this.list.replaceChildren(...checkpoints.map(({ name, label }) => h("option", { value: name }, label)));
     this.#choose(this.name);
-    const cells = (one) => [one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "), one.licence, one.here ? "yes" : "no"];
-    this.table.replaceChildren(...checkpoints.filter((one) => one.about).map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
+    const cells = (one) => [
+      one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "),
+      one.licence, one.here ? "yes" : "no",
+    ];
+    this.table.replaceChildren(...checkpoints
+      .filter((one) => one.about)
+      .map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
   }
 
   /** Show the checkpoint in use, and its facts. */

@@ -11,7 +11,9 @@ export async function picture(kind, { figure, shown, question, above, below }) {
   const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
   const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
   const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
-  const line = (text, y, more = {}) => svg.append(make("text", { x: EDGE, y, "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more }, text));
+  const line = (text, y, more = {}) => svg.append(make("text", {
+    x: EDGE, y, "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more,
+  }, text));
   svg.append(make("rect", { ...size, fill: "#ffffff" }));
   line(question, 2 * LINE, { "font-size": 17, "font-weight": "bold" });
   top.forEach((text, i) => line(text, (3 + i) * LINE));
@@ -49,7 +51,9 @@ function slim(svg) {
   const rules = new Map();
   for (const one of svg.querySelectorAll("*")) {
     const style = one.getAttribute("style");
-    for (const { name } of [...one.attributes]) if (name === "class" || name === "style" || name.startsWith("data-")) one.removeAttribute(name);
+    for (const { name } of [...one.attributes]) {
+      if (name === "class" || name === "style" || name.startsWith("data-")) one.removeAttribute(name);
+    }
     if (!style) continue;
     if (!rules.has(style)) rules.set(style, `s${rules.size}`);
     one.setAttribute("class", rules.get(style));
@@ -69,7 +73,9 @@ async function redraw(figure, width, height) {
   const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
   for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
     layout[axis] = { ...layout[axis], ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" };  // keeps labels off the bars
-  const data = figure.data.map((one) => (one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one));
+  const data = figure.data.map((one) => (
+    one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one
+  ));
   const url = await Plotly.toImage({ data, layout }, { format: "svg", width, height });
   return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
 }

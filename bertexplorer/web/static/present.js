@@ -17,8 +17,10 @@ export const typeSize = () => Math.min(LARGEST_TYPE, Math.max(1, Math.min(innerW
 /** All that is beside *page* and the elements around it. */
 export function outside(page) {
   const others = [];
-  for (let one = page; one.parentElement && one !== document.body; one = one.parentElement)
-    others.push(...[...one.parentElement.children].filter((other) => other !== one && !other.inert && !["SCRIPT", "STYLE", "LINK"].includes(other.tagName)));
+  for (let one = page; one.parentElement && one !== document.body; one = one.parentElement) {
+    others.push(...[...one.parentElement.children].filter((other) =>
+      other !== one && !other.inert && !["SCRIPT", "STYLE", "LINK"].includes(other.tagName)));
+  }
   return others;
 }
 
@@ -53,7 +55,10 @@ export class Presentation {
     this.#tell();
     this.redraw();
     this.page.querySelector("#question h2").focus();
-    document.documentElement.requestFullscreen?.().then(() => { if (this.on) this.#full = true; else leave(); }, () => {});  // without it, the page fills the window
+    // without it, the page fills the window
+    document.documentElement.requestFullscreen?.().then(() => {
+      if (this.on) this.#full = true; else leave();
+    }, () => {});
   }
 
   end() {
@@ -77,7 +82,10 @@ export class Presentation {
       if (this.on) this.end(); else this.begin();
       return;
     }
-    const steps = { ArrowRight: [this.example, 1], PageDown: [this.example, 1], ArrowLeft: [this.example, -1], PageUp: [this.example, -1], ArrowDown: [this.view, 1], ArrowUp: [this.view, -1] };
+    const steps = {
+      ArrowRight: [this.example, 1], PageDown: [this.example, 1], ArrowLeft: [this.example, -1],
+      PageUp: [this.example, -1], ArrowDown: [this.view, 1], ArrowUp: [this.view, -1],
+    };
     if (!this.on || !steps[key]) return;
     event.preventDefault();
     const [go, by] = steps[key];
@@ -100,6 +108,8 @@ export class Presentation {
   }
 
   #allow() {
-    try { if (this.allowed.checked) localStorage.removeItem(OFF); else localStorage.setItem(OFF, "1"); } catch { /* until the page is closed */ }
+    try {
+      if (this.allowed.checked) localStorage.removeItem(OFF); else localStorage.setItem(OFF, "1");
+    } catch { /* until the page is closed */ }
   }
 }

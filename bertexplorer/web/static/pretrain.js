@@ -15,7 +15,11 @@ const MAX_MINUTES = 60;
 const PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
 const TEXT_NOTE = "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
 const ACTIONS = { stop: "Stop", resume: "Resume", delete: "Delete" };
-const percent = (share) => (share === null || share === undefined ? "" : share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`);
+const percent = (share) => (
+  share === null || share === undefined ? ""
+    : share > 0 && share < 0.001 ? "< 0.1 %"
+    : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`
+);
 
 class Pretrain extends HTMLElement {
   #chosen = new URLSearchParams(location.search).get("trial") ?? "";
@@ -24,11 +28,25 @@ class Pretrain extends HTMLElement {
   #busy = false;  // a start is on its way
 
   async open() {
-    this.list = h("bx-runs", { id: "runs", onchoose: ({ detail }) => this.#show(detail, { scroll: true }), onrestore: ({ detail }) => this.#act("restore", detail) });
+    this.list = h("bx-runs", {
+      id: "runs",
+      onchoose: ({ detail }) => this.#show(detail, { scroll: true }),
+      onrestore: ({ detail }) => this.#act("restore", detail),
+    });
     const [{ answer: experiments }, { answer: page }] = await Promise.all(["experiments", "page"].map((path) => ask(path)));
     this.experiments = Object.fromEntries(experiments.map((one) => [one.name, one]));
-    this.append(h("header", { class: "masthead" }, h("h1", {}, "Pretrain"), h("p", {}, "How BERT is pretrained: see it, then repeat the papers’ experiments in minutes.")), doors(page.watch),
-      h("div", { class: "halves" }, h("section", { id: "wish", "aria-label": "A new experiment" }, this.#setup()), h("section", { "aria-label": "Experiments" }, this.list, this.#detail())), about(page.about));
+    this.append(
+      h("header", { class: "masthead" },
+        h("h1", {}, "Pretrain"),
+        h("p", {}, "How BERT is pretrained: see it, then repeat the papers’ experiments in minutes."),
+      ),
+      doors(page.watch),
+      h("div", { class: "halves" },
+        h("section", { id: "wish", "aria-label": "A new experiment" }, this.#setup()),
+        h("section", { "aria-label": "Experiments" }, this.list, this.#detail()),
+      ),
+      about(page.about),
+    );
     this.#choose(experiments[0].name);
     addEventListener("popstate", () => this.#show(new URLSearchParams(location.search).get("trial") ?? "", { write: false }));
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#refresh(); });
@@ -37,29 +55,56 @@ class Pretrain extends HTMLElement {
 
   #setup() {
     const radio = (name, value, words, onchange) => h("label", {}, h("input", { type: "radio", name, value, onchange }), " ", words);
-    this.experiment = h("fieldset", { class: "setting", id: "experiment" }, h("legend", {}, "Experiment"),
-      h("div", { class: "list" }, Object.values(this.experiments).map(({ name, title }) => radio("experiment", name, title, () => this.#choose(name)))));
+    this.experiment = h("fieldset", { class: "setting", id: "experiment" },
+      h("legend", {}, "Experiment"),
+      h("div", { class: "list" },
+        Object.values(this.experiments).map(({ name, title }) => radio("experiment", name, title, () => this.#choose(name))),
+      ),
+    );
     this.about = h("div", { id: "about" });
-    this.source = h("fieldset", { class: "setting", id: "text-source" }, h("legend", {}, "Text to learn from"), h("div", { class: "choices" }, [FAIRY_TALES, UPLOAD].map((one) => radio("text", one, one, () => this.#draw()))));
+    this.source = h("fieldset", { class: "setting", id: "text-source" },
+      h("legend", {}, "Text to learn from"),
+      h("div", { class: "choices" }, [FAIRY_TALES, UPLOAD].map((one) => radio("text", one, one, () => this.#draw()))),
+    );
     this.source.querySelector("input").checked = true;
     this.input = h("input", { type: "file", id: "text-input", accept: ".txt,.xz", onchange: () => this.#send() });
     this.named = h("p", { class: "named", dir: "auto" });
-    this.file = h("div", { class: "setting file", id: "text-file", hidden: true }, h("label", { for: "text-input" }, "Text"), this.input, this.named);
+    this.file = h("div", { class: "setting file", id: "text-file", hidden: true },
+      h("label", { for: "text-input" }, "Text"),
+      this.input,
+      this.named,
+    );
     this.minutes = h("input", { type: "number", id: "minutes", min: 0.5, max: MAX_MINUTES, step: 0.5 });
     this.message = h("div", { id: "message" });
     this.start = h("button", { type: "button", id: "start", class: "go", onclick: () => this.#start() }, "Start");
-    return [this.experiment, this.about, this.source, this.file, h("p", { class: "note" }, TEXT_NOTE),
-      h("div", { class: "setting" }, h("label", { for: "minutes" }, "Minutes per run"), this.minutes), h("div", { class: "row" }, this.start), this.message];
+    return [
+      this.experiment, this.about, this.source, this.file, h("p", { class: "note" }, TEXT_NOTE),
+      h("div", { class: "setting" }, h("label", { for: "minutes" }, "Minutes per run"), this.minutes),
+      h("div", { class: "row" }, this.start), this.message,
+    ];
   }
 
   #detail() {
-    this.actions = Object.fromEntries(Object.entries(ACTIONS).map(([name, words]) => [name, h("button", { type: "button", hidden: true, onclick: () => this.#act(name, this.#chosen) }, words)]));
+    this.actions = Object.fromEntries(
+      Object.entries(ACTIONS).map(([name, words]) => [
+        name,
+        h("button", { type: "button", hidden: true, onclick: () => this.#act(name, this.#chosen) }, words),
+      ]),
+    );
     this.summary = h("div", { id: "summary" });
     this.figure = h("bx-figure", { id: "figure", hidden: true });
     this.said = h("p", { class: "said", role: "status" });
     this.note = h("p");
-    this.caption = h("div", { id: "caption", hidden: true }, this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
-    return h("div", { id: "detail" }, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions)), this.summary, this.figure, this.caption);
+    this.caption = h("div", { id: "caption", hidden: true },
+      this.said,
+      h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note),
+    );
+    return h("div", { id: "detail" },
+      h("div", { id: "run-actions", class: "row" }, Object.values(this.actions)),
+      this.summary,
+      this.figure,
+      this.caption,
+    );
   }
 
   /** Show what an experiment runs and measures, and what the papers found. */
@@ -67,8 +112,12 @@ class Pretrain extends HTMLElement {
     const { question, arms, measure, note, published, source, minutes } = this.experiments[name];
     this.experiment.querySelector(`[value="${name}"]`).checked = true;
     this.minutes.value = minutes;
-    this.about.replaceChildren(h("p", { class: "summary" }, question), h("p", { class: "note" }, `${arms.length} runs: ${arms.join(", ")}. Measured: ${measure.toLowerCase()}. ${note}`),
-      ...section({ title: "Published, on other data and far larger models", rows: published.map(plain) }), h("p", { class: "note" }, `${source}.`));
+    this.about.replaceChildren(
+      h("p", { class: "summary" }, question),
+      h("p", { class: "note" }, `${arms.length} runs: ${arms.join(", ")}. Measured: ${measure.toLowerCase()}. ${note}`),
+      ...section({ title: "Published, on other data and far larger models", rows: published.map(plain) }),
+      h("p", { class: "note" }, `${source}.`),
+    );
   }
 
   #draw() { this.file.hidden = this.#chosenOf("text") !== UPLOAD; }
@@ -95,14 +144,16 @@ class Pretrain extends HTMLElement {
     this.#tell("Reading the text…", "busy");
     const body = { experiment: this.#chosenOf("experiment"), minutes: Number(this.minutes.value), file: own ? this.#file.file : "" };
     setTimeout(() => this.#refresh(), 300);  // it is listed while its text is read
-    const { status, answer } = await ask("trials", { body, tell: ({ notice }) => notice && this.#tell(notice, "busy") }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("trials", { body, tell: ({ notice }) => notice && this.#tell(notice, "busy") })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.#busy = false;
     this.#tell(status === 202 ? "" : answer.detail);
     if (status === 202) this.#show(answer.trial.id, { scroll: true });
   }
 
   async #act(action, id) {
-    const { status, answer } = await ask(`trials/${id}/${action}`, { body: {} }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask(`trials/${id}/${action}`, { body: {} })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.#tell(status === 200 ? "" : answer.detail);
     this.#show(action === "delete" && status === 200 ? "" : id);
   }
@@ -132,10 +183,17 @@ class Pretrain extends HTMLElement {
   #report(found) {
     const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = found ?? {};
     for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
-    const measured = arms.filter((arm) => arm.measured.tokens !== undefined).map(({ name, run, measured: { tokens, ...shares } }) => ({
-      run: name, ...Object.fromEntries(Object.entries(shares).map(([what, share]) => [what, percent(share)])), step: run.step, tokens: `${(tokens / 1e6).toFixed(1)} M`,
-    }));
-    this.summary.replaceChildren(...(arms.length ? [h("ul", { class: "runs arms" }, arms.map(armEntry))] : []), ...(verdicts.length ? [h("p", { class: "summary", role: "status" }, verdicts.join(" "))] : []), table(measured) ?? "");
+    const measured = arms.filter((arm) => arm.measured.tokens !== undefined)
+      .map(({ name, run, measured: { tokens, ...shares } }) => ({
+        run: name,
+        ...Object.fromEntries(Object.entries(shares).map(([what, share]) => [what, percent(share)])),
+        step: run.step, tokens: `${(tokens / 1e6).toFixed(1)} M`,
+      }));
+    this.summary.replaceChildren(
+      ...(arms.length ? [h("ul", { class: "runs arms" }, arms.map(armEntry))] : []),
+      ...(verdicts.length ? [h("p", { class: "summary", role: "status" }, verdicts.join(" "))] : []),
+      table(measured) ?? "",
+    );
     this.figure.hidden = !chart;
     if (chart) this.figure.show(chart, said).catch(() => {});
     this.caption.hidden = !said;
@@ -149,7 +207,12 @@ customElements.define("bx-pretrain", Pretrain);
 
 function armEntry({ name, run }) {
   const query = new URLSearchParams({ view: "fill-mask", text: "The king had a beautiful [MASK].", checkpoint: `run:${run.id}` });
-  return h("li", { class: "arm" }, h("b", {}, name), stateWords(run), run.state === "finished" ? h("a", { class: "open", href: `./?${query}` }, "Open in Explore") : "", progressBar(run));
+  return h("li", { class: "arm" },
+    h("b", {}, name),
+    stateWords(run),
+    run.state === "finished" ? h("a", { class: "open", href: `./?${query}` }, "Open in Explore") : "",
+    progressBar(run),
+  );
 }
 
 /** Links to the views about pretraining. *snapshot*: of a training to watch, if one is at hand. */
@@ -157,13 +220,26 @@ function doors(snapshot) {
   const links = [
     ["Masking", "Which words are hidden, and what replaces them", { view: "masking", text: PARK }],
     ["Pairs", "True and random next sentences, as they are drawn", { view: "sentence-pairs", text: PARK }],
-    ...(snapshot ? [["Watch it learn", "A small BERT from random weights to its end, with a slider", { view: "fill-mask", text: "They live in the United [MASK] of America.", checkpoint: snapshot }]] : []),
+    ...(
+      snapshot
+        ? [[
+          "Watch it learn",
+          "A small BERT from random weights to its end, with a slider",
+          { view: "fill-mask", text: "They live in the United [MASK] of America.", checkpoint: snapshot },
+        ]]
+        : []
+    ),
   ];
-  return h("ul", { class: "doors" }, links.map(([title, what, query]) => h("li", {}, h("a", { href: `./?${new URLSearchParams(query)}` }, h("b", {}, title), h("span", {}, what)))));
+  return h("ul", { class: "doors" },
+    links.map(([title, what, query]) =>
+      h("li", {}, h("a", { href: `./?${new URLSearchParams(query)}` }, h("b", {}, title), h("span", {}, what)))),
+  );
 }
 
 /** A row of published numbers as it is printed. */
-const plain = (row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "number" ? String(value) : value]));
+const plain = (row) => Object.fromEntries(
+  Object.entries(row).map(([name, value]) => [name, typeof value === "number" ? String(value) : value]),
+);
 
 const page = h("bx-pretrain", { class: "bx" });
 mount("pretrain", page, () => page.open());

@@ -3,7 +3,10 @@
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
 
-const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "", say: "Compare with a model answer", share: "Lock in my points" };
+const LABELS = {
+  predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "",
+  say: "Compare with a model answer", share: "Lock in my points",
+};
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
 const ATTEMPTS = 2;
 const PATIENCE_MS = 700;  // after that the page says that it is still computing
@@ -24,7 +27,13 @@ class Question extends HTMLElement {
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
     else form.append(this.button, this.feedback, this.place);
-    if (part.class) form.append(en("button", { type: "button", class: "ask", title: "Opens a class that begins with this question", onclick: () => this.dispatchEvent(new CustomEvent("ask")) }, "Ask it in class"));
+    if (part.class) {
+      form.append(en("button", {
+        type: "button", class: "ask",
+        title: "Opens a class that begins with this question",
+        onclick: () => this.dispatchEvent(new CustomEvent("ask")),
+      }, "Ask it in class"));
+    }
     this.append(form);
   }
 
@@ -54,9 +63,18 @@ class Question extends HTMLElement {
     }
     if (kind === "share") {
       const even = Math.floor(100 / choices.length);
-      this.inputs = choices.map((_, i) => h("input", { type: "number", min: 0, max: 100, step: 1, value: i ? even : 100 - even * (choices.length - 1), oninput: () => this.#updateRest() }));
+      this.inputs = choices.map((_, i) => h("input", {
+        type: "number", min: 0, max: 100, step: 1,
+        value: i ? even : 100 - even * (choices.length - 1),
+        oninput: () => this.#updateRest(),
+      }));
       this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
-      return [h("div", { class: "answers points" }, choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words))))), this.rest];
+      return [
+        h("div", { class: "answers points" },
+          choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))),
+        ),
+        this.rest,
+      ];
     }
     this.inputs = [];
     return null;
@@ -73,7 +91,14 @@ class Question extends HTMLElement {
     const view = this.reveal();
     if (this.block.kind === "find") view.below = [this.button, this.feedback];
     if (!view.isConnected) this.place.replaceChildren(view);
-    if (this.block.kind === "click") view.addEventListener("token", (event) => { if (!this.done) { event.preventDefault(); this.#send(event.detail); } });
+    if (this.block.kind === "click") {
+      view.addEventListener("token", (event) => {
+        if (!this.done) {
+          event.preventDefault();
+          this.#send(event.detail);
+        }
+      });
+    }
   }
 
   #readAnswer() {
@@ -91,14 +116,16 @@ class Question extends HTMLElement {
     if (this.block.kind === "find") request.state = this.reveal().state.now;
     this.button.disabled = true;
     const waiting = setTimeout(() => this.feedback.replaceChildren(en("p", { class: "hint" }, "Computing…")), PATIENCE_MS);
-    const { status, answer: said } = await this.judge(this.block.id, request).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer: said } = await this.judge(this.block.id, request)
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     clearTimeout(waiting);
     this.button.disabled = false;
     if (status !== 200) { this.#showError(said.detail); return; }
     this.record = { answer, attempt, said, ...(request.state && { link: this.reveal().state.link }) };
     this.#saveRecord();
     this.#showFeedback();
-    if (this.contains(focused)) (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();  // a disabled field loses the focus
+    // a disabled field loses the focus
+    if (this.contains(focused)) (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();
   }
 
   #saveRecord() { this.dispatchEvent(new CustomEvent("record", { bubbles: true })); }
@@ -111,14 +138,38 @@ class Question extends HTMLElement {
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
     const lines = [];
-    if (kind === "predict") lines.push(h("p", {}, en("span", {}, said.right ? "As you guessed: " : "Not as you guessed: "), h("strong", {}, render(said.answer))));
-    else if (said.right !== null) lines.push(en("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
+    if (kind === "predict") {
+      lines.push(h("p", {},
+        en("span", {}, said.right ? "As you guessed: " : "Not as you guessed: "),
+        h("strong", {}, render(said.answer)),
+      ));
+    } else if (said.right !== null) {
+      lines.push(en("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
+    }
     if (said.found?.length) lines.push(h("ul", { class: "found" }, said.found.map((one) => h("li", {}, render(one)))));
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
-    if (said.done && kind === "number") lines.push(en("p", {}, "The answer: ", h("strong", {}, render(said.answer)), `. You: ${asTyped(answer, said.answer)}.`));
-    if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
-    if (kind === "find" && said.answer.length) lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
-    if (kind === "say") lines.push(h("p", {}, en("strong", {}, "A model answer: "), render(said.answer)), en("p", {}, "Tick what your answer does. It …"), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one)))))));
+    if (said.done && kind === "number") {
+      lines.push(en("p", {},
+        "The answer: ",
+        h("strong", {}, render(said.answer)),
+        `. You: ${asTyped(answer, said.answer)}.`,
+      ));
+    }
+    if (said.done && kind === "choice" && !said.right) {
+      lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
+    }
+    if (kind === "find" && said.answer.length) {
+      lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
+    }
+    if (kind === "say") {
+      lines.push(
+        h("p", {}, en("strong", {}, "A model answer: "), render(said.answer)),
+        en("p", {}, "Tick what your answer does. It …"),
+        h("ul", { class: "criteria" },
+          said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one))))),
+        ),
+      );
+    }
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, render(said.after)));
     if (!said.done && kind !== "find") lines.push(en("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
@@ -159,7 +210,13 @@ function shares(choices, points, values) {
   const bar = (who, share) => {
     const element = h("span", { class: `bar ${who}` });
     element.style.setProperty("--share", share);
-    return h("span", { class: "track" }, element, h("span", { class: "value" }, `${who === "mine" ? "You" : "BERT"} ${Math.round(100 * share)} %`));
+    return h("span", { class: "track" },
+      element,
+      h("span", { class: "value" }, `${who === "mine" ? "You" : "BERT"} ${Math.round(100 * share)} %`),
+    );
   };
-  return h("ul", { class: "shares" }, choices.map((words, i) => h("li", {}, h("span", { class: "label" }, render(words)), bar("mine", points[i] / 100), bar("theirs", values[i]))));
+  return h("ul", { class: "shares" },
+    choices.map((words, i) =>
+      h("li", {}, h("span", { class: "label" }, render(words)), bar("mine", points[i] / 100), bar("theirs", values[i]))),
+  );
 }

@@ -23,8 +23,16 @@ class Run extends HTMLElement {
     const button = (words, id, onclick) => h("button", { type: "button", id, onclick }, words);
     this.head = h("div", { id: "headline" });
     this.message = h("div", { class: "notices" });
-    this.actions = Object.fromEntries(Object.entries(ACTIONS).map(([name, words]) => [name, h("button", { type: "button", onclick: () => this.#act(name) }, words)]));
-    this.rename = h("input", { id: "rename", type: "text", maxlength: 100, placeholder: "New name, then Enter", "aria-label": "New name", onkeydown: onEnter(() => this.#rename()) });
+    this.actions = Object.fromEntries(
+      Object.entries(ACTIONS).map(([name, words]) => [
+        name,
+        h("button", { type: "button", onclick: () => this.#act(name) }, words),
+      ]),
+    );
+    this.rename = h("input", {
+      id: "rename", type: "text", maxlength: 100, placeholder: "New name, then Enter",
+      "aria-label": "New name", onkeydown: onEnter(() => this.#rename()),
+    });
     this.figure = h("bx-figure", { id: "figure" });
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.advice = h("div");
@@ -40,9 +48,29 @@ class Run extends HTMLElement {
     this.results = h("div", { id: "results" });
     this.confusion = h("bx-figure", { id: "difference", onjump: ({ detail }) => this.#cell(detail.set) });
     this.rows = h("div", { id: "rows" });
-    this.append(this.head, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions), this.sharer = button("Share", "share", () => this.#share()), this.rename), this.message, this.sharing,
-      this.figure, h("div", { id: "caption" }, this.said), this.advice, this.over, this.compared, this.row, this.answer,
-      h("div", { id: "tracing", class: "row" }, this.why, this.suspects), this.taught, this.results, this.confusion, this.rows, this.#exports());
+    this.append(
+      this.head,
+      h("div", { id: "run-actions", class: "row" },
+        Object.values(this.actions),
+        this.sharer = button("Share", "share", () => this.#share()),
+        this.rename,
+      ),
+      this.message,
+      this.sharing,
+      this.figure,
+      h("div", { id: "caption" }, this.said),
+      this.advice,
+      this.over,
+      this.compared,
+      this.row,
+      this.answer,
+      h("div", { id: "tracing", class: "row" }, this.why, this.suspects),
+      this.taught,
+      this.results,
+      this.confusion,
+      this.rows,
+      this.#exports(),
+    );
   }
 
   #exports() {
@@ -52,11 +80,18 @@ class Run extends HTMLElement {
     this.exported = h("p", { class: "note", role: "status" });
     const kinds = ["ZIP", "ONNX"].map((kind) => h("button", { type: "button", onclick: () => this.#export(kind) }, kind));
     const field = (label, control) => h("div", { class: "setting" }, h("label", { for: control.id }, label), control);
-    this.export = h("details", { id: "along" }, h("summary", {}, "Export"), h("p", { class: "note" }, EXPORT_NOTE),
-      h("div", { class: "setting check" }, h("label", {}, this.withRows, " With validation rows"), h("small", {}, "three in the model card, all with their answers in a file")),
-      h("div", { id: "kinds", class: "row" }, kinds), this.exported,
+    this.export = h("details", { id: "along" },
+      h("summary", {}, "Export"),
+      h("p", { class: "note" }, EXPORT_NOTE),
+      h("div", { class: "setting check" },
+        h("label", {}, this.withRows, " With validation rows"),
+        h("small", {}, "three in the model card, all with their answers in a file"),
+      ),
+      h("div", { id: "kinds", class: "row" }, kinds),
+      this.exported,
       h("div", { class: "options" }, field("Or upload to the hub", this.repository), field("Hugging Face access token", this.token)),
-      h("div", { class: "row" }, h("button", { type: "button", onclick: () => this.#upload() }, "Upload")));
+      h("div", { class: "row" }, h("button", { type: "button", onclick: () => this.#upload() }, "Upload")),
+    );
     return this.export;
   }
 
@@ -80,7 +115,12 @@ class Run extends HTMLElement {
     this.confusion.clear();
     this.rename.value = this.said.textContent = this.exported.textContent = "";
     this.over.open = this.export.open = false;
-    for (const part of [this.head, this.message, this.sharing, this.advice, this.others, this.compared, this.row, this.answer, this.taught, this.results, this.rows]) part.replaceChildren();
+    for (const part of [
+      this.head, this.message, this.sharing, this.advice, this.others, this.compared, this.row, this.answer,
+      this.taught, this.results, this.rows,
+    ]) {
+      part.replaceChildren();
+    }
   }
 
   async #follow(id) {
@@ -110,9 +150,15 @@ class Run extends HTMLElement {
   #draw(report) {
     const before = this.#report, { run, can } = report;
     this.#report = report;
-    this.head.replaceChildren(h("h2", { dir: "auto" }, run.name), h("p", { class: `state ${run.state}`, role: "status" }, run.status),
-      report.pace ? h("p", { class: "pace" }, report.pace) : "", ...report.warnings.flatMap((words) => message(words, "busy")),
-      h("p", { class: "links" }, (report.links ?? []).flatMap(({ title, href }, i) => [i ? " · " : "", h("a", { class: "open", href }, title)])));
+    this.head.replaceChildren(
+      h("h2", { dir: "auto" }, run.name),
+      h("p", { class: `state ${run.state}`, role: "status" }, run.status),
+      report.pace ? h("p", { class: "pace" }, report.pace) : "",
+      ...report.warnings.flatMap((words) => message(words, "busy")),
+      h("p", { class: "links" },
+        (report.links ?? []).flatMap(({ title, href }, i) => [i ? " · " : "", h("a", { class: "open", href }, title)]),
+      ),
+    );
     for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
     if (document.activeElement !== this.rename) this.rename.placeholder = "New name, then Enter";
     this.#chart(this.figure, report.chart, report.said);
@@ -138,15 +184,27 @@ class Run extends HTMLElement {
 
   #advise(advice) {
     const again = () => this.#act("again", { settings: advice.settings });
-    this.advice.replaceChildren(...(advice ? [h("p", { class: "message busy", role: "status" }, advice.said, " ", h("button", { type: "button", onclick: again }, `Run again with ${advice.settings.epochs} epochs`))] : []));
+    this.advice.replaceChildren(...(
+      advice
+        ? [h("p", { class: "message busy", role: "status" },
+          advice.said,
+          " ",
+          h("button", { type: "button", onclick: again }, `Run again with ${advice.settings.epochs} epochs`),
+        )]
+        : []
+    ));
   }
 
   /** The other seeds, the runs to draw over this one, and what differs. */
   #compare({ comparable = [], seeds, compared }) {
-    const chosen = new Set([...this.others.querySelectorAll("input:checked")].map((one) => one.value)), known = [...this.others.querySelectorAll("input")].map((one) => one.value);
+    const chosen = new Set([...this.others.querySelectorAll("input:checked")].map((one) => one.value));
+    const known = [...this.others.querySelectorAll("input")].map((one) => one.value);
     this.over.hidden = !comparable.length;
     if (comparable.map(({ id }) => id).join() !== known.join()) {
-      this.others.replaceChildren(...comparable.map(({ id, name }) => h("label", {}, h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange: () => this.#look() }), ` ${name} (${id.slice(0, 6)})`)));
+      this.others.replaceChildren(...comparable.map(({ id, name }) => h("label", {},
+        h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange: () => this.#look() }),
+        ` ${name} (${id.slice(0, 6)})`,
+      )));
     }
     this.compared.replaceChildren(...section(seeds), ...section(compared));
   }
@@ -157,8 +215,11 @@ class Run extends HTMLElement {
     this.row.hidden = !can.includes("try") || !texts.length;
     if (this.row.dataset.names === names && this.row.firstChild) return;
     this.row.dataset.names = names;
-    this.row.replaceChildren(...texts.map(({ name, label }) => h("div", { class: "setting" }, h("label", { for: `try-${name}` }, label),
-      h("textarea", { id: `try-${name}`, name, rows: 1, dir: "auto", onkeydown: onEnter(() => this.#try()) }))), h("button", { id: "try" }, "Try it"));
+    this.row.replaceChildren(
+      ...texts.map(({ name, label }) => h("div", { class: "setting" }, h("label", { for: `try-${name}` }, label),
+        h("textarea", { id: `try-${name}`, name, rows: 1, dir: "auto", onkeydown: onEnter(() => this.#try()) }))),
+      h("button", { id: "try" }, "Try it"),
+    );
   }
 
   get #typed() { return Object.fromEntries([...this.row.querySelectorAll("textarea")].map((field) => [field.name, field.value])); }
@@ -166,15 +227,22 @@ class Run extends HTMLElement {
   #results(best) {
     if (!best) return [];
     const tables = Object.entries(best.tables).map(([title, rows]) => h("details", {}, h("summary", {}, title), table(rows) ?? ""));
-    return [h("h3", {}, `Best, at step ${best.step.toLocaleString("en")}`), table(best.metrics) ?? "", best.said ? h("p", { class: "summary" }, best.said) : "", ...tables,
-      h("details", {}, h("summary", {}, "The same as a command"), h("pre", {}, best.command))];
+    return [
+      h("h3", {}, `Best, at step ${best.step.toLocaleString("en")}`),
+      table(best.metrics) ?? "",
+      best.said ? h("p", { class: "summary" }, best.said) : "",
+      ...tables,
+      h("details", {}, h("summary", {}, "The same as a command"), h("pre", {}, best.command)),
+    ];
   }
 
   // Actions of the user. The answer belongs to the run that was shown when they began.
 
   /** POST *body* to *path* of this run; undefined, after showing why, if that fails. */
   async #post(path, body, tell) {
-    const id = this.dataset.run, { status, answer } = await ask(`runs/${id}/${path}`, { body, tell }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const id = this.dataset.run;
+    const { status, answer } = await ask(`runs/${id}/${path}`, { body, tell })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     if (id !== this.dataset.run) return undefined;
     this.message.replaceChildren(...(status < 200 || status > 299 ? message(answer.detail) : []));
     return status >= 200 && status <= 299 ? answer : undefined;
@@ -206,9 +274,17 @@ class Run extends HTMLElement {
     if (this.sharing.querySelector(`[data-key="${shared.key}"]`)) return;
     const end = async () => { if (await this.#post("unshare", {})) this.#showLink(null); };
     this.sharing.replaceChildren(h("div", { class: "shared", "data-key": shared.key },
-      h("img", { src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`, alt: `QR code of ${shared.address}`, width: 160, height: 160 }),
-      h("div", {}, h("p", {}, "Whoever has this address watches the curve of this run, and sees nothing else of it."), h("p", {}, h("a", { class: "open", href: shared.address, target: "_blank", translate: "no" }, shared.address)),
-        shared.note ? h("p", { class: "message error" }, shared.note) : "", h("button", { type: "button", onclick: end }, "Stop sharing"))));
+      h("img", {
+        src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`,
+        alt: `QR code of ${shared.address}`, width: 160, height: 160,
+      }),
+      h("div", {},
+        h("p", {}, "Whoever has this address watches the curve of this run, and sees nothing else of it."),
+        h("p", {}, h("a", { class: "open", href: shared.address, target: "_blank", translate: "no" }, shared.address)),
+        shared.note ? h("p", { class: "message error" }, shared.note) : "",
+        h("button", { type: "button", onclick: end }, "Stop sharing"),
+      ),
+    ));
   }
 
   async #try() {
@@ -218,10 +294,22 @@ class Run extends HTMLElement {
 
   /** Which training rows are behind an answer, or look wrong. */
   async #trace(what, body) {
-    const tell = ({ done, place }) => this.taught.replaceChildren(...message(done === undefined ? `Waiting: number ${place} in line…` : `Reading the training rows: ${Math.round(100 * done)} %…`, "busy"));
+    const tell = ({ done, place }) => this.taught.replaceChildren(...message(
+      done === undefined ? `Waiting: number ${place} in line…` : `Reading the training rows: ${Math.round(100 * done)} %…`,
+      "busy",
+    ));
     this.taught.replaceChildren(...message("Reading the training rows…", "busy"));
     const found = await this.#post(what, body, tell);
-    this.taught.replaceChildren(...(found ? [h("h3", { dir: "auto" }, found.title), h("p", { class: "note", dir: "auto" }, found.note), found.said ? h("p", { class: "summary" }, found.said) : "", ...found.tables.flatMap((one) => section(one, "h4"))] : []));
+    this.taught.replaceChildren(...(
+      found
+        ? [
+          h("h3", { dir: "auto" }, found.title),
+          h("p", { class: "note", dir: "auto" }, found.note),
+          found.said ? h("p", { class: "summary" }, found.said) : "",
+          ...found.tables.flatMap((one) => section(one, "h4")),
+        ]
+        : []
+    ));
   }
 
   /** The rows of a cell of the confusion matrix. */
@@ -242,7 +330,9 @@ class Run extends HTMLElement {
   }
 
   async #upload() {
-    const sent = await this.#post("upload", { repository: this.repository.value, token: this.token.value, with_rows: this.withRows.checked });
+    const sent = await this.#post("upload", {
+      repository: this.repository.value, token: this.token.value, with_rows: this.withRows.checked,
+    });
     if (!sent) return;
     this.token.value = "";
     this.exported.textContent = `Uploaded to ${sent.address}. It is private.`;
@@ -258,7 +348,10 @@ function answered(answer) {
     const lists = Object.entries(answer).filter(([, value]) => Array.isArray(value) && value.length);
     const rest = Object.fromEntries(Object.entries(answer).filter(([, value]) => !Array.isArray(value)));
     const rows = (value) => value.slice(0, 50).map((one) => (typeof one === "object" ? one : { answer: one }));
-    return [Object.keys(rest).length ? table([rest]) : "", ...lists.flatMap(([name, value]) => [h("h3", {}, name.replaceAll("_", " ")), table(rows(value)) ?? ""])];
+    return [
+      Object.keys(rest).length ? table([rest]) : "",
+      ...lists.flatMap(([name, value]) => [h("h3", {}, name.replaceAll("_", " ")), table(rows(value)) ?? ""]),
+    ];
   }
   return [h("ul", { class: "shares" }, answer.labels.slice(0, MAX_SHARES).map(({ label, probability }) => {
     const share = (100 * probability).toFixed(1), bar = h("span", { class: "share" });

@@ -12,10 +12,17 @@ const SOON_MS = 400;  // after a change, until the rows are read again
 const SMALL = 1_000_000;  // bytes of a file that is read again after each change
 const SHOWN_LABELS = 12;
 const OWN = [  // settings of the request, besides those of tasks
-  { name: "seeds", kind: "int", default: 1, label: "Seeds", help: "repeats with other random numbers, for a mean and its spread", low: 1, high: 10, choices: [] },
+  {
+    name: "seeds", kind: "int", default: 1, label: "Seeds",
+    help: "repeats with other random numbers, for a mean and its spread",
+    low: 1, high: 10, choices: [],
+  },
   { name: "skip", kind: "bool", default: true, label: "Skip unusable rows", help: "otherwise the run does not start", choices: [] },
 ];
-const START = { task: "classification", checkpoint: "", source: BUILT_IN, file: null, dev: null, hub: "", mapping: {}, beside: [], values: {}, name: "" };
+const START = {
+  task: "classification", checkpoint: "", source: BUILT_IN, file: null, dev: null, hub: "", mapping: {},
+  beside: [], values: {}, name: "",
+};
 const number = (count) => count.toLocaleString("en");
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
@@ -38,26 +45,46 @@ class Setup extends HTMLElement {
   }
 
   #rows() {
-    const field = (label, control, help) => h("div", { class: "setting" }, h("label", { for: control.id }, label), control, help ? h("small", {}, help) : "");
+    const field = (label, control, help) =>
+      h("div", { class: "setting" }, h("label", { for: control.id }, label), control, help ? h("small", {}, help) : "");
     this.task = h("select", { id: "task" }, Object.values(this.tasks).map(({ name, title }) => h("option", { value: name }, title)));
     choosing(this.task, (task) => this.#set({ task, mapping: {}, beside: [], values: {} }));
     this.from = h("select", { id: "start-from" });
     choosing(this.from, (name) => this.#set({ checkpoint: name }));
     this.about = h("p", { class: "note" });
-    this.sources = SOURCES.map((one) => h("input", { type: "radio", name: "source", value: one, onchange: () => this.#set({ source: one, mapping: {}, beside: [] }) }));
-    const source = h("fieldset", { class: "setting", id: "source" }, h("legend", {}, "Rows"), h("div", { class: "choices" }, this.sources.map((one) => h("label", {}, one, " ", one.value))));
+    this.sources = SOURCES.map((one) => h("input", {
+      type: "radio", name: "source", value: one,
+      onchange: () => this.#set({ source: one, mapping: {}, beside: [] }),
+    }));
+    const source = h("fieldset", { class: "setting", id: "source" },
+      h("legend", {}, "Rows"),
+      h("div", { class: "choices" }, this.sources.map((one) => h("label", {}, one, " ", one.value))),
+    );
     this.file = this.#upload("file", "Training rows", "rows-file");
     this.dev = this.#upload("dev", "Validation rows (otherwise a tenth of the training rows)", "dev-file");
     this.files = h("div", {}, this.file.field, this.dev.field);
-    this.hub = h("input", { id: "hub", type: "text", placeholder: "nyu-mll/glue:sst2", autocomplete: "off", spellcheck: "false", oninput: () => this.#set({ hub: this.hub.value, mapping: {} }) });
+    this.hub = h("input", {
+      id: "hub", type: "text", placeholder: "nyu-mll/glue:sst2", autocomplete: "off", spellcheck: "false",
+      oninput: () => this.#set({ hub: this.hub.value, mapping: {} }),
+    });
     this.hubField = field("Data set on the hub", this.hub, "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT; press Preview rows");
-    return [h("div", { class: "options" }, field("Task", this.task), field("Start from", this.from)), this.about, source, this.files, this.hubField];
+    return [
+      h("div", { class: "options" }, field("Task", this.task), field("Start from", this.from)),
+      this.about,
+      source,
+      this.files,
+      this.hubField,
+    ];
   }
 
   /** A field for a file, which is sent at once. */
   #upload(name, label, id) {
     const input = h("input", { type: "file", accept: ACCEPTS, id: `${id}-input`, onchange: () => this.#send(name, input) });
-    const named = h("span", { class: "named", dir: "auto" }), remove = h("button", { type: "button", class: "back", hidden: true, onclick: () => this.#set({ [name]: null, mapping: {}, beside: [] }) }, "Remove");
+    const named = h("span", { class: "named", dir: "auto" });
+    const remove = h("button", {
+      type: "button", class: "back", hidden: true,
+      onclick: () => this.#set({ [name]: null, mapping: {}, beside: [] }),
+    }, "Remove");
     const field = h("div", { class: "setting file", id }, h("label", { for: input.id }, label), input, h("p", {}, named, " ", remove));
     return { field, show: (file) => { named.textContent = file?.name ?? ""; remove.hidden = !file; } };
   }
@@ -67,7 +94,8 @@ class Setup extends HTMLElement {
     if (!chosen) return;
     form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
-    const { status, answer } = await ask("files", { body: form, tell: ({ notice }) => notice && this.#tell(notice, "busy") }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("files", { body: form, tell: ({ notice }) => notice && this.#tell(notice, "busy") })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     input.value = "";
     if (status !== 200) { this.#tell(answer.detail); return; }
     this.#tell("");
@@ -80,17 +108,30 @@ class Setup extends HTMLElement {
   }
 
   #form() {
-    this.form = h("bx-form", { id: "train-form", "data-plain": true, onset: ({ detail: { name, value } }) => this.#set({ values: { ...this.#now.values, [name]: value } }) });
+    this.form = h("bx-form", {
+      id: "train-form", "data-plain": true,
+      onset: ({ detail: { name, value } }) => this.#set({ values: { ...this.#now.values, [name]: value } }),
+    });
     return this.form;
   }
 
   #buttons() {
-    this.named = h("input", { id: "run-name", type: "text", maxlength: 100, oninput: () => { this.#now.name = this.named.value; this.#save(); } });
+    this.named = h("input", {
+      id: "run-name", type: "text", maxlength: 100,
+      oninput: () => {
+        this.#now.name = this.named.value;
+        this.#save();
+      },
+    });
     this.check = h("button", { type: "button", id: "check", onclick: () => this.#preview({ timed: true }) }, "Preview rows");
     this.begin = h("button", { type: "button", id: "start", class: "go", onclick: () => this.#start() }, "Start");
     this.message = h("div", { id: "message" });
     this.looked = h("div", { id: "looked" });
-    return h("div", { class: "begin" }, h("div", { class: "setting" }, h("label", { for: "run-name" }, "Name of the run"), this.named), h("div", { class: "row" }, this.begin, this.check), this.message);
+    return h("div", { class: "begin" },
+      h("div", { class: "setting" }, h("label", { for: "run-name" }, "Name of the run"), this.named),
+      h("div", { class: "row" }, this.begin, this.check),
+      this.message,
+    );
   }
 
   /** List the checkpoints to start from again once *runs* have other ones. */
@@ -105,7 +146,9 @@ class Setup extends HTMLElement {
     const { status, answer } = await ask("checkpoints").catch(() => ({}));
     if (status !== 200) return;
     this.from.replaceChildren(...answer.filter(({ here }) => here).map(({ name, label }) => h("option", { value: name }, label)));
-    if (![...this.from.options].some(({ value }) => value === this.#now.checkpoint)) this.from.prepend(h("option", { value: this.#now.checkpoint }, this.#now.checkpoint));
+    if (![...this.from.options].some(({ value }) => value === this.#now.checkpoint)) {
+      this.from.prepend(h("option", { value: this.#now.checkpoint }, this.#now.checkpoint));
+    }
     this.from.value = this.#now.checkpoint;
   }
 
@@ -140,11 +183,16 @@ class Setup extends HTMLElement {
 
   /** The run as a body for the API; undefined, after saying what is missing. */
   #request() {
-    const { task, checkpoint, source, file, dev, hub, mapping, beside, values, name } = this.#now, { seeds = 1, skip = true, ...settings } = values;
+    const { task, checkpoint, source, file, dev, hub, mapping, beside, values, name } = this.#now;
+    const { seeds = 1, skip = true, ...settings } = values;
     if (source === UPLOAD && !file) return this.#tell("No file has been uploaded yet. Upload your rows, or use the built-in ones.");
     if (source === HUB && !hub.trim()) return this.#tell("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.");
     const rows = source === UPLOAD ? { file: file.file, dev_file: dev?.file ?? "" } : source === HUB ? { hub } : {};
-    return { task, checkpoint, ...rows, ...(source !== BUILT_IN && { mapping, beside: Object.keys(mapping).length ? beside : [] }), settings, seeds, skip, name };
+    return {
+      task, checkpoint, ...rows,
+      ...(source !== BUILT_IN && { mapping, beside: Object.keys(mapping).length ? beside : [] }),
+      settings, seeds, skip, name,
+    };
   }
 
   /** Show what the run would learn from. *soon*: after a pause, if nothing is to be fetched or large to be read. *timed*: then
@@ -156,8 +204,11 @@ class Setup extends HTMLElement {
     if (soon) {
       const { source, file } = this.#now;
       this.check.disabled = false;
-      if (source === BUILT_IN || (source === UPLOAD && file && file.size < SMALL)) this.#timer = setTimeout(() => this.#preview({}), SOON_MS);
-      else this.#show(null);
+      if (source === BUILT_IN || (source === UPLOAD && file && file.size < SMALL)) {
+        this.#timer = setTimeout(() => this.#preview({}), SOON_MS);
+      } else {
+        this.#show(null);
+      }
       return;
     }
     const body = this.#request();
@@ -190,9 +241,14 @@ class Setup extends HTMLElement {
   }
 
   /** The rows as they were read. */
-  #seen({ summary, rows, train, dev, labels, label_count: labelCount, problems, unusable, unit, notes, stops, steps, epochs, enough_epochs: enough, seconds, memory_mb: megabytes }) {
+  #seen({
+    summary, rows, train, dev, labels, label_count: labelCount, problems, unusable, unit, notes, stops, steps,
+    epochs, enough_epochs: enough, seconds, memory_mb: megabytes,
+  }) {
     const names = Object.entries(labels).map(([name, count]) => `“${name}”: ${plural(count, "row")}`), more = labelCount - SHOWN_LABELS;
-    const listed = names.length ? `. Training labels: ${names.slice(0, SHOWN_LABELS).join(", ")}${more > 0 ? ` and ${number(more)} more labels` : ""}` : "";
+    const listed = names.length
+      ? `. Training labels: ${names.slice(0, SHOWN_LABELS).join(", ")}${more > 0 ? ` and ${number(more)} more labels` : ""}`
+      : "";
     const wrong = problems.map(({ line, what }) => h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`));
     const rest = unusable - problems.length;
     const time = seconds >= 90 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, Math.round(seconds))} s`;
@@ -200,31 +256,65 @@ class Setup extends HTMLElement {
       ...stops.flatMap((words) => message(words)),
       h("p", { class: "summary", dir: "auto" }, summary), table(rows) ?? "",
       h("p", {}, `${plural(train, "training row")}, ${plural(dev, "validation row")}${listed}.`),
-      unusable ? h("div", { class: "problems" }, h("p", {}, `${plural(unusable, "row")} cannot be used:`), h("ul", {}, wrong, rest > 0 ? h("li", {}, `and ${number(rest)} more`) : "")) : "",
+      unusable
+        ? h("div", { class: "problems" },
+          h("p", {}, `${plural(unusable, "row")} cannot be used:`),
+          h("ul", {}, wrong, rest > 0 ? h("li", {}, `and ${number(rest)} more`) : ""),
+        )
+        : "",
       ...notes.flatMap((words) => message(words, "busy")),
-      enough > epochs ? h("button", { type: "button", class: "back", onclick: () => this.#set({ values: { ...this.#now.values, epochs: enough } }) }, `Use ${enough} epochs`) : "",
-      h("p", { class: "estimate", role: "status" }, seconds ? `Three steps were timed: ${plural(steps, "step")} take ${time} and ${number(Math.round(megabytes))} MB.` : `${epochs} epochs are ${plural(steps, "step")}.`),
+      enough > epochs
+        ? h("button", {
+          type: "button", class: "back",
+          onclick: () => this.#set({ values: { ...this.#now.values, epochs: enough } }),
+        }, `Use ${enough} epochs`)
+        : "",
+      h("p", { class: "estimate", role: "status" },
+        seconds
+          ? `Three steps were timed: ${plural(steps, "step")} take ${time} and ${number(Math.round(megabytes))} MB.`
+          : `${epochs} epochs are ${plural(steps, "step")}.`,
+      ),
     ];
   }
 
   /** Menus that say which column of the file is which, with the reason for each guess. */
   #drawColumns(found) {
     const { task, source, mapping, beside } = this.#now, { columns, features } = this.tasks[task];
-    if (!found || source === BUILT_IN) { if (!found && source !== BUILT_IN && Object.keys(mapping).length) return; this.columns.replaceChildren(); return; }
+    if (!found || source === BUILT_IN) {
+      if (!found && source !== BUILT_IN && Object.keys(mapping).length) return;
+      this.columns.replaceChildren();
+      return;
+    }
     const pick = (column, name) => this.#set({ mapping: { ...own(found.mapping, columns), [column]: name } });
     const menus = columns.map(({ name, label, optional }) => {
       const list = h("select", { id: `column-${name}` }, ["", ...found.columns].map((one) => h("option", { value: one }, one)));
       list.value = found.mapping[name] ?? "";
       choosing(list, (chosen) => pick(name, chosen));
       const reason = found.reasons[name];
-      return h("div", { class: "setting" }, h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`), list, reason ? h("small", {}, `chosen: ${reason}`) : "");
+      return h("div", { class: "setting" },
+        h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`),
+        list,
+        reason ? h("small", {}, `chosen: ${reason}`) : "",
+      );
     });
-    const used = Object.entries(found.mapping).filter(([name]) => columns.some((column) => column.name === name)).map(([, column]) => column);
+    const used = Object.entries(found.mapping)
+      .filter(([name]) => columns.some((column) => column.name === name))
+      .map(([, column]) => column);
     const free = features ? found.columns.filter((name) => !used.includes(name)) : [];
-    const toggle = ({ target }) => this.#set({ mapping: own(found.mapping, columns), beside: target.checked ? [...beside, target.value] : beside.filter((name) => name !== target.value) });
-    const further = h("fieldset", { class: "setting", id: "beside" }, h("legend", {}, "Further columns"),
-      h("div", { class: "choices" }, free.map((name) => h("label", {}, h("input", { type: "checkbox", value: name, checked: beside.includes(name), onchange: toggle }), ` ${name}`))),
-      h("small", {}, "numbers or categories to train on as well"));
+    const toggle = ({ target }) => this.#set({
+      mapping: own(found.mapping, columns),
+      beside: target.checked ? [...beside, target.value] : beside.filter((name) => name !== target.value),
+    });
+    const further = h("fieldset", { class: "setting", id: "beside" },
+      h("legend", {}, "Further columns"),
+      h("div", { class: "choices" },
+        free.map((name) => h("label", {},
+          h("input", { type: "checkbox", value: name, checked: beside.includes(name), onchange: toggle }),
+          ` ${name}`,
+        )),
+      ),
+      h("small", {}, "numbers or categories to train on as well"),
+    );
     this.columns.replaceChildren(...menus, free.length ? further : "");
   }
 
@@ -235,7 +325,8 @@ class Setup extends HTMLElement {
     this.#abort?.abort();
     this.#tell("Starting…", "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
-    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell })
+      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.#tell(status === 202 ? "" : answer.detail);
     this.looked.classList.remove("late");
     if (status !== 202) return;
@@ -250,7 +341,8 @@ class Setup extends HTMLElement {
 customElements.define("bx-setup", Setup);
 
 /** The part of *mapping* for the task's own *columns*. */
-const own = (mapping, columns) => Object.fromEntries(Object.entries(mapping).filter(([name]) => columns.some((column) => column.name === name)));
+const own = (mapping, columns) =>
+  Object.fromEntries(Object.entries(mapping).filter(([name]) => columns.some((column) => column.name === name)));
 
 function load() {
   try { return { ...START, ...JSON.parse(sessionStorage.getItem(KEPT)) }; } catch { return { ...START }; }

@@ -15,7 +15,8 @@ class Stage extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });  // ids, on a page with a single stage
+    // ids, on a page with a single stage
+    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });
     this.question = h("h2", { tabindex: -1 });
     this.message = h("div", part("notices", "message"));
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
@@ -30,19 +31,30 @@ class Stage extends HTMLElement {
     this.way = h("div", { ...part("under-way"), role: "status", hidden: true }, this.bar, this.rest, stop);
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.note = h("p");
-    const caption = h("div", part("caption"), this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
+    const caption = h("div", part("caption"),
+      this.said,
+      h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note),
+    );
     this.their_words = h("p", { class: "said", dir: "auto" });
     this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
     this.cases = h("bx-cases", { hidden: true, onopen: ({ detail }) => this.#fire("open", detail), onall: () => this.#fire("all") });
-    this.append(h("div", part("question"), this.question), this.message,
-      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference, this.cases);
+    this.append(
+      h("div", part("question"), this.question),
+      this.message,
+      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside),
+      this.difference,
+      this.cases,
+    );
     this.blank();
   }
 
   /** Show a message: an "error", one that "stands" next to its figure, or the current activity, "busy". */
   tell(words, kind = "error", missing = "") {
-    const button = missing in ADDS && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
-    this.message.replaceChildren(h("p", { class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto" }, words, button && [" ", button]));
+    const button = missing in ADDS
+      && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
+    this.message.replaceChildren(h("p", {
+      class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto",
+    }, words, button && [" ", button]));
   }
 
   silence() { this.message.replaceChildren(); }

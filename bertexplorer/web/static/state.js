@@ -8,7 +8,9 @@ const STOPPED = "Stopped before it was done. Change the text or a setting to ask
 /** The *settings* in the query of a link, for the form to show until the server has parsed the link. */
 export function settingsInQuery(query, settings) {
   const read = { boolean: (word) => word === "True", number: Number, string: String };
-  return Object.fromEntries(settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]));
+  return Object.fromEntries(
+    settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]),
+  );
 }
 
 export class State {
@@ -108,7 +110,12 @@ export class State {
       const { status, answer } = await this.#backend("view", { body, signal, tell });
       if (newest()) receive(status, answer);
     } catch (error) {
-      if (newest()) this.show({ busy: false, status: 0, answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` } });
+      if (newest()) {
+        this.show({
+          busy: false, status: 0,
+          answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` },
+        });
+      }
     }
   }
 

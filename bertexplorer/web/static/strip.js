@@ -56,7 +56,8 @@ class Strip extends HTMLElement {
   #words(chips) {
     const out = [];
     chips.forEach((chip, i) => {
-      const element = this.#chip(chip), joins = chip.word >= 0 && i > 0 && chips[i - 1].word === chip.word && chips[i - 1].side === chip.side;
+      const element = this.#chip(chip);
+      const joins = chip.word >= 0 && i > 0 && chips[i - 1].word === chip.word && chips[i - 1].side === chip.side;
       if (joins) out.at(-1).append(element);
       else out.push(chip.word >= 0 ? h("span", { class: `word side-${chip.side}` }, element) : element);
       if (chip.cut) out.push(h("span", { class: "cut" }, `cut here: ${chip.cut.toLocaleString("en")} tokens left out`));

@@ -29,8 +29,14 @@ function text(value) {
 export function section(part, heading = "h3") {
   if (!part) return [];
   const said = [part.said ?? []].flat().filter(Boolean);
-  return [part.title && h(heading, { dir: "auto" }, part.title), ...said.map((words) => h("p", { class: "summary", dir: "auto" }, words)), table(part.rows)].filter(Boolean);
+  return [
+    part.title && h(heading, { dir: "auto" }, part.title),
+    ...said.map((words) => h("p", { class: "summary", dir: "auto" }, words)),
+    table(part.rows),
+  ].filter(Boolean);
 }
 
 /** A message: an "error", or what goes on ("busy"). */
-export const message = (words, kind = "error") => (words ? [h("p", { class: `message ${kind}`, role: kind === "error" ? "alert" : "status", dir: "auto" }, words)] : []);
+export const message = (words, kind = "error") => (
+  words ? [h("p", { class: `message ${kind}`, role: kind === "error" ? "alert" : "status", dir: "auto" }, words)] : []
+);

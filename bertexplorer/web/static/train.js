@@ -17,13 +17,29 @@ class Train extends HTMLElement {
 
   async open() {
     this.setup = h("bx-setup", { onstarted: ({ detail }) => this.#show(detail, { scroll: true }) });
-    this.list = h("bx-runs", { id: "runs", onchoose: ({ detail }) => this.#show(detail, { scroll: true }), onrestore: ({ detail }) => this.#restore(detail) });
+    this.list = h("bx-runs", {
+      id: "runs",
+      onchoose: ({ detail }) => this.#show(detail, { scroll: true }),
+      onrestore: ({ detail }) => this.#restore(detail),
+    });
     this.run = h("bx-run", { id: "detail", hidden: true, onchanged: ({ detail }) => this.#show(detail) });
-    this.append(h("header", { class: "masthead" }, h("h1", {}, "Train"), h("p", {}, "Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it.")),
-      h("div", { class: "halves" }, h("section", { id: "wish", "aria-label": "A new run" }, this.setup), h("section", { "aria-label": "Runs" }, this.list, this.run)));
+    this.append(
+      h("header", { class: "masthead" },
+        h("h1", {}, "Train"),
+        h("p", {}, "Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it."),
+      ),
+      h("div", { class: "halves" },
+        h("section", { id: "wish", "aria-label": "A new run" }, this.setup),
+        h("section", { "aria-label": "Runs" }, this.list, this.run),
+      ),
+    );
     addEventListener("popstate", () => this.#show(new URLSearchParams(location.search).get("run") ?? "", { write: false }));
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#refresh(); });
-    const [{ answer: page }, { answer: tasks }] = await Promise.all([ask("page"), ask("tasks"), this.#show(this.#chosen, { write: false })]);
+    const [{ answer: page }, { answer: tasks }] = await Promise.all([
+      ask("page"),
+      ask("tasks"),
+      this.#show(this.#chosen, { write: false }),
+    ]);
     this.setup.open(tasks, page.opening.checkpoint);
     this.append(about(page.about));
   }

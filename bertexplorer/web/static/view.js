@@ -20,22 +20,43 @@ class View extends HTMLElement {
     const number = ++count, { schema } = this;
     this.link = this.link.replace(/^[^?]*/, "");
     const box = (name, label) => {
-      const id = `view-${number}-${name}`, field = h("textarea", { id, rows: 1, spellcheck: "false", dir: "auto", translate: "no",
-        onkeydown: onEnter(() => this.state.ask()), oninput: () => { grow(field); this.state.set({ [name]: field.value }, { soon: true }); } });
+      const id = `view-${number}-${name}`;
+      const field = h("textarea", {
+        id, rows: 1, spellcheck: "false", dir: "auto", translate: "no",
+        onkeydown: onEnter(() => this.state.ask()),
+        oninput: () => {
+          grow(field);
+          this.state.set({ [name]: field.value }, { soon: true });
+        },
+      });
       return h("div", { class: "field" }, h("label", { for: id }, label), field);
     };
     this.boxes = { text: box("text", "Sentence"), pair: box("pair", "Second sentence") };
     this.strip = h("bx-strip", { onpress: ({ detail }) => this.#press(detail) });
     this.strip.addEventListener("click", (event) => this.#token(event), true);
-    this.stage = h("bx-stage", { onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onadd: () => this.boxes.pair.querySelector("textarea").focus() });
-    this.form = h("bx-form", { "data-prefix": `view-${number}-`, onset: ({ detail: { name, value, soon } }) => this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }) });
+    this.stage = h("bx-stage", {
+      onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
+      onadd: () => this.boxes.pair.querySelector("textarea").focus(),
+    });
+    this.form = h("bx-form", {
+      "data-prefix": `view-${number}-`,
+      onset: ({ detail: { name, value, soon } }) =>
+        this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }),
+    });
     this.settings = h("details", { class: "more" }, h("summary", {}, "Options"), this.form);
-    this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) }, "Back to the lesson’s text");
+    this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) },
+      "Back to the lesson’s text",
+    );
     this.explore = h("a", { class: "quiet", href: `./${this.link}` }, "Open in Explore");
     this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip), this.stage, this.settings,
       h("div", { class: "row" }, this.back, this.explore));
     const view = new URLSearchParams(this.link).get("view");
-    this.state = new State(schema.views, { ...schema.opening, view: Object.hasOwn(schema.views, view) ? view : schema.opening.view }, (what) => this.#show(what), { address: false, backend: this.backend });
+    this.state = new State(
+      schema.views,
+      { ...schema.opening, view: Object.hasOwn(schema.views, view) ? view : schema.opening.view },
+      (what) => this.#show(what),
+      { address: false, backend: this.backend },
+    );
     this.state.open(this.link);
   }
 

@@ -6,8 +6,8 @@ import { h } from "./kit.js";
 
 const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // of <html> or <body>: JupyterLab, Colab, marimo, VS Code
 
-/** A function like `ask`, which the kernel of *model* answers, and one that ends it. It gets one question at a time, as it cannot stop one: while it
- *  computes, only the newest question waits. */
+/** A function like `ask`, which the kernel of *model* answers, and one that ends it. It gets one question at a time, as it
+ *  cannot stop one: while it computes, only the newest question waits. */
 function kernel(model) {
   const waiting = new Map();  // number of a question -> what resolves it
   const open = [];  // questions that are not sent yet
@@ -44,7 +44,11 @@ function kernel(model) {
 /** Plotly from the source that the kernel sends. It runs inside a function, so that no module loader of the page catches it. */
 const plotlyOf = (ask) => async (bundle) => {
   const { answer } = await ask(`plotly-${bundle}`);
-  const src = URL.createObjectURL(new Blob(["(function (define, module, exports) {", answer.source, "\n})();"], { type: "text/javascript" }));
+  const src = URL.createObjectURL(new Blob([
+    "(function (define, module, exports) {",
+    answer.source,
+    "\n})();",
+  ], { type: "text/javascript" }));
   await new Promise((done, failed) => document.head.append(h("script", { src, onload: done, onerror: failed })));
   return window.Plotly;
 };

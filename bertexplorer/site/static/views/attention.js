@@ -13,7 +13,9 @@ const ROW = 24, TALLEST = 1100, NAMES = 110;  // pixels: a row, all rows, the na
 
 export async function run(bert, text, options) {
   const chosen = parseHeads(options.heads, bert), wanted = chosen.length ? chosen : oneOrAll(options.layer, options.head, bert);
-  const encoding = bert.tokenizer.encode(text), pass = await bert.forward(encoding), [rows, columns] = select(unitsOf(bert, encoding, options.merge), options);
+  const encoding = bert.tokenizer.encode(text);
+  const pass = await bert.forward(encoding);
+  const [rows, columns] = select(unitsOf(bert, encoding, options.merge), options);
   const isNorm = options.measure === "norm", scale = options.special === "discounted" ? rescale : (matrix) => matrix;
   const every = range(bert.layers).map((layer) => {
     const lengths = isNorm && valueLengths(bert, pass, layer);
@@ -22,14 +24,20 @@ export async function run(bert, text, options) {
       return isNorm ? weights.map((one, j) => one * lengths[head][j]) : weights;
     }, rows, columns)));
   });
-  const together = options.combine === "max" ? (stack) => columns.map((_, j) => most(stack.map((row) => row[j]))) : (stack) => [...meanRow(stack)];
+  const together = options.combine === "max"
+    ? (stack) => columns.map((_, j) => most(stack.map((row) => row[j])))
+    : (stack) => [...meanRow(stack)];
   const matrix = rows.map((_, i) => together(wanted.map(([layer, head]) => every[layer][head][i])));
   const { about, picked, notes } = focus(encoding, rows, columns, matrix), shares = isNorm && options.special === "discounted";
   const words = rows.map((unit) => !unit.special && !isPunctuation(unit.label));
-  const link = options.show === "grid" && rows === columns ? strongestLinks(every, range(rows.length), words, picked ? about : [])[0] : null;
+  const link = options.show === "grid" && rows === columns
+    ? strongestLinks(every, range(rows.length), words, picked ? about : [])[0]
+    : null;
   return {
-    show: options.show, combine: options.combine, special: options.special, rows, columns, every, chosen: wanted, matrix, about, picked, notes,
-    norms: isNorm && !shares, shares, gives: [...meanOf(matrix, about)], byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])),
+    show: options.show, combine: options.combine, special: options.special, rows, columns, every,
+    chosen: wanted, matrix, about, picked, notes, norms: isNorm && !shares, shares,
+    gives: [...meanOf(matrix, about)],
+    byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])),
     link: link && !link.positional ? link : null, leftOut: encoding.leftOut, layers: bert.layers, heads: bert.heads,
   };
 }
@@ -54,13 +62,19 @@ function select(units, { special, direction }) {
   if (!visible.length) throw new Refusal("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.");
   if (direction === "all") return [visible, visible];
   const [first, second] = [0, 1].map((side) => visible.filter((unit) => unit.side === side));
-  if (!first.length || !second.length) throw new Refusal(`'${direction}' needs a pair of sentences; the text is a single one. Add a second sentence, or choose 'all'.`, "pair");
+  if (!first.length || !second.length) {
+    throw new Refusal(
+      `'${direction}' needs a pair of sentences; the text is a single one. Add a second sentence, or choose 'all'.`,
+      "pair",
+    );
+  }
   return direction === "A to B" ? [first, second] : [second, first];
 }
 
 /** The rows that the view is about: the picked ones, else the first mask, else the row that gives most to another word. */
 function focus(encoding, rows, columns, matrix) {
-  const holding = (positions) => range(rows.length).filter((i) => rows[i].positions.some((at) => positions.includes(at))), picked = holding(encoding.picked);
+  const holding = (positions) => range(rows.length).filter((i) => rows[i].positions.some((at) => positions.includes(at)));
+  const picked = holding(encoding.picked);
   if (picked.length) return { about: picked, picked: true, notes: [] };
   const notes = encoding.picked.length ? ["The picked token is not among those that look here."] : [], masks = holding(encoding.masked);
   if (masks.length) return { about: [masks[0]], picked: false, notes };
@@ -83,14 +97,18 @@ export function rows(result) {
 }
 
 export async function draw(result) {
-  const chart = await { grid, arcs: (one) => drawArcs(one, (value) => number(one, value)), head: map }[result.show](result), { link } = result;
+  const chart = await { grid, arcs: (one) => drawArcs(one, (value) => number(one, value)), head: map }[result.show](result);
+  const { link } = result;
   chart.presses = [];
   if (link) chart.presses.push({
     text: `Open ${placeName(link.head)}: ${clip(result.rows[link.source].label, 12)} → ${clip(result.columns[link.target].label, 12)}`,
     set: opened(link.head, "arcs"),
   });
-  if (result.columns.some((unit) => unit.special)) chart.presses.push({ text: "Leave out [CLS] and [SEP]", set: { special: "discounted" } });
-  else if (result.special !== "shown") chart.presses.push({ text: "Show [CLS] and [SEP]", set: { special: "shown" } });
+  if (result.columns.some((unit) => unit.special)) {
+    chart.presses.push({ text: "Leave out [CLS] and [SEP]", set: { special: "discounted" } });
+  } else if (result.special !== "shown") {
+    chart.presses.push({ text: "Show [CLS] and [SEP]", set: { special: "shown" } });
+  }
   return chart;
 }
 
@@ -108,7 +126,8 @@ async function grid(result) {
     xref: "x", yref: "y", x: 0, y: 0, sizex: heads, sizey: layers,
   });
   chart.add({
-    type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers", marker: { size: 20, opacity: 0 },
+    type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers",
+    marker: { size: 20, opacity: 0 },
     customdata: places.map((place) => ({ set: opened(place) })),
     text: places.map((place) => safe(hover(result, place))), hovertemplate: "%{text}<extra></extra>", cliponaxis: false,
   });
@@ -117,7 +136,10 @@ async function grid(result) {
     line: { color: ORANGE, width: 3 },
   });
   const strongest = result.norms ? number(result, top) : `100 %, largest here ${number(result, top)}`;
-  const middles = (count) => { const names = fromOne(count, count <= 12 ? 1 : 2); return { ...names, tickvals: names.tickvals.map((at) => at + 0.48) }; };
+  const middles = (count) => {
+    const names = fromOne(count, count <= 12 ? 1 : 2);
+    return { ...names, tickvals: names.tickvals.map((at) => at + 0.48) };
+  };
   chart.axes("x", { title: title(`head · strongest: ${safe(strongest)}`), side: "top", range: [0, heads], ...middles(heads) });
   chart.axes("y", { title: title("layer", 2), range: [layers, 0], ...middles(layers) });
   const below = pooled(chart, step, "pixel");
@@ -139,8 +161,11 @@ function hover(result, [layer, head]) {
 
 /** A row for each attending token, a column for each target. */
 function map(result) {
-  const { norms } = result, step = mapStep(result), values = pool(result.matrix, step).map((row) => row.map((one) => (norms ? one : 100 * one)));
-  const [down, across] = [result.rows, result.columns].map((units) => distinct(units.filter((_, i) => i % step === 0).map((unit) => label(unit.label, 12))));
+  const { norms } = result;
+  const step = mapStep(result);
+  const values = pool(result.matrix, step).map((row) => row.map((one) => (norms ? one : 100 * one)));
+  const [down, across] = [result.rows, result.columns].map((units) =>
+    distinct(units.filter((_, i) => i % step === 0).map((unit) => label(unit.label, 12))));
   const longer = Math.max(values.length, values[0].length), isSmall = longer <= NUMBERED, top = most(values.map((row) => most(row))) || 1;
   const chart = new Chart({
     ...cells(values, isSmall ? LIGHT : ROOT, 0, top, { x: across, y: down, gap: Number(longer <= 40) }),
@@ -149,12 +174,18 @@ function map(result) {
   });
   const font = { family: MONO, size: 12 };
   chart.axes("x", {
-    title: title(`rows look at columns · strongest: ${safe(number(result, most(result.matrix.map((row) => most(row)))))}`, 6), side: "top", tickangle: -90,
+    title: title(
+      `rows look at columns · strongest: ${safe(number(result, most(result.matrix.map((row) => most(row)))))}`,
+      6,
+    ),
+    side: "top", tickangle: -90,
     tickfont: font, showgrid: false,
   });
   chart.axes("y", { autorange: "reversed", tickfont: font, showgrid: false });
   const below = pooled(chart, step, "cell");
-  return chart.finish(52 + NAMES + Math.min(TALLEST, Math.max(ROW * down.length, 180)) + below, { margin: { l: 8, r: 8, t: 44, b: below } });
+  return chart.finish(52 + NAMES + Math.min(TALLEST, Math.max(ROW * down.length, 180)) + below, {
+    margin: { l: 8, r: 8, t: 44, b: below },
+  });
 }
 
 const mapStep = ({ matrix }) => Math.max(1, Math.ceil(Math.max(matrix.length, matrix[0].length) / MAPPED));
@@ -168,7 +199,9 @@ function distinct(names) {
 export function say(result) {
   const kinds = { hidden: "[CLS] and [SEP] are left out.", discounted: "Shares are of what is left without [CLS], [SEP]." };
   return [
-    result.show === "grid" ? sayGrid(result) : sayMap(result), kinds[result.special], result.show === "arcs" ? sayCut(result) : sayPooled(result),
+    result.show === "grid" ? sayGrid(result) : sayMap(result),
+    kinds[result.special],
+    result.show === "arcs" ? sayCut(result) : sayPooled(result),
     ...result.notes, ...beyondLimit(result.leftOut),
   ].filter(Boolean).join(" ");
 }
@@ -189,7 +222,9 @@ function sayCombined(result) {
   const { gives, columns, about } = result, best = argmax(gives), own = about.map((i) => result.rows[i]);
   const others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
   const other = others[argmax(others.map((j) => gives[j]))], isOdd = own.includes(columns[best]) || columns[best].special;
-  const more = isOdd && others.length ? `, and of the other words most to ${quote(columns[other].label)} (${number(result, gives[other])})` : "";
+  const more = isOdd && others.length
+    ? `, and of the other words most to ${quote(columns[other].label)} (${number(result, gives[other])})`
+    : "";
   return `${describeHeads(result)} ${quote(clip(subject(result), 40))} ${givesTo(result, gives[best], best)}${more}`;
 }
 
@@ -221,9 +256,11 @@ function sayStrongest(result) {
     return `Besides heads that look the same distance away everywhere, ${placeName(link.head)} shows most: `
       + `${quote(clip(result.rows[link.source].label, 40))} ${givesTo(result, link.weight, link.target)} (median of all heads ${middle}).`;
   }
-  const own = about.map((i) => result.rows[i]), others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
+  const own = about.map((i) => result.rows[i]);
+  const others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
   const among = others.length ? others : range(columns.length);
-  const places = byHead.flatMap((layer, i) => layer.flatMap((gives, j) => among.map((column) => ({ head: [i, j], column, value: gives[column] }))));
+  const places = byHead.flatMap((layer, i) =>
+    layer.flatMap((gives, j) => among.map((column) => ({ head: [i, j], column, value: gives[column] }))));
   const { head, column, value } = places[argmax(places.map((one) => one.value))];
   return `In head ${placeName(head)} ${quote(clip(subject(result), 40))} ${givesTo(result, value, column)}, `
     + `more than in any other head (median ${number(result, median(byHead.flat().map((gives) => gives[column])))}).`;

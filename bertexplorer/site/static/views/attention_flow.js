@@ -12,29 +12,44 @@ const WORDS = { rollout: "rollout", flow: "flow", raw: "raw attention" };
 
 export async function run(bert, text, { method, layer, special }) {
   checkNumber(layer || bert.layers, bert.layers, "layer");
-  const encoding = bert.tokenizer.encode(text), isWhole = special === "shown", kept = isWhole ? range(encoding.ids.length) : ordinaryTokens(encoding);
-  const found = (encoding.picked.length ? encoding.picked : encoding.masked.slice(0, 1)).filter((i) => kept.includes(i)).map((i) => kept.indexOf(i));
+  const encoding = bert.tokenizer.encode(text);
+  const isWhole = special === "shown";
+  const kept = isWhole ? range(encoding.ids.length) : ordinaryTokens(encoding);
+  const found = (encoding.picked.length ? encoding.picked : encoding.masked.slice(0, 1))
+    .filter((i) => kept.includes(i))
+    .map((i) => kept.indexOf(i));
   const about = found.length ? found : [0];
   if (method === "flow") checkSize(encoding.ids.length, about.length);
   const pass = await bert.forward(encoding), heads = range(bert.heads);
   const attention = range(bert.layers).map((i) => {
-    const matrix = kept.map((from) => { const row = meanRow(heads.map((head) => pass.attention(i, head, from))); return kept.map((to) => row[to]); });
+    const matrix = kept.map((from) => {
+      const row = meanRow(heads.map((head) => pass.attention(i, head, from)));
+      return kept.map((to) => row[to]);
+    });
     return isWhole ? matrix : rescale(matrix);
   });
   const raw = attention.map((matrix) => meanOf(matrix, about));
   const shares = { raw: () => raw, rollout: () => rollout(attention, about), flow: () => flow(attention, about) }[method]();
   return {
-    method, tokens: kept.map((i) => bert.tokenizer.pieces[encoding.ids[i]]), about, layer: (layer || bert.layers) - 1, shares, raw, leftOut: encoding.leftOut,
+    method,
+    tokens: kept.map((i) => bert.tokenizer.pieces[encoding.ids[i]]),
+    about, layer: (layer || bert.layers) - 1, shares, raw, leftOut: encoding.leftOut,
     positions: kept, special,
   };
 }
 
 function checkSize(tokens, picked) {
   if (tokens > FLOW_TOKENS) {
-    throw new Refusal(`The text has ${tokens.toLocaleString("en")} tokens; flow is computed for ${FLOW_TOKENS} at most, because each token of each layer `
-      + "needs its own search. Shorten the text, or choose rollout.");
+    throw new Refusal(
+      `The text has ${tokens.toLocaleString("en")} tokens; flow is computed for ${FLOW_TOKENS} at most, because each token of each layer `
+        + "needs its own search. Shorten the text, or choose rollout.",
+    );
   }
-  if (picked > FLOW_PICKED) throw new Refusal(`${picked} tokens are picked; flow is computed for ${FLOW_PICKED} at most. Pick fewer, or choose rollout.`);
+  if (picked > FLOW_PICKED) {
+    throw new Refusal(
+      `${picked} tokens are picked; flow is computed for ${FLOW_PICKED} at most. Pick fewer, or choose rollout.`,
+    );
+  }
 }
 
 /** Half attention, half the token itself: the residual connection as Abnar and Zuidema (2020) model it. */
@@ -103,17 +118,25 @@ export function rows({ method, tokens, about, shares, raw, positions }) {
 export function draw(result) {
   const { method, tokens, shares, raw, layer } = result, chart = Chart.columns([0.66, 0.34], 0.05), drawn = drawnPositions(result);
   const layers = range(shares.length, 1), top = most(shares.map((row) => most(row)));
-  const hovers = drawn.map((i) => layers.map((number) => `${label(tokens[i], 30)}, layer ${number}`)), z = drawn.map((i) => shares.map((row) => 100 * row[i]));
-  chart.add({ ...cells(z, ROOT, 0, 100 * top || 1, { hover: hovers, gap: 1 }), hovertemplate: "%{customdata}: %{z:.1f} %<extra></extra>" }, 1);
+  const hovers = drawn.map((i) => layers.map((number) => `${label(tokens[i], 30)}, layer ${number}`));
+  const z = drawn.map((i) => shares.map((row) => 100 * row[i]));
+  chart.add({
+    ...cells(z, ROOT, 0, 100 * top || 1, { hover: hovers, gap: 1 }),
+    hovertemplate: "%{customdata}: %{z:.1f} %<extra></extra>",
+  }, 1);
   const common = { y: range(drawn.length), customdata: drawn.map((i) => label(tokens[i], 30)) };
   const tip = (words) => `%{customdata}: ${words} %{x:.1f} %<extra></extra>`;
   chart.add({
-    type: "bar", x: drawn.map((i) => 100 * shares[layer][i]), orientation: "h", marker: { color: ACCENT }, hovertemplate: tip(WORDS[method]), ...common,
+    type: "bar", x: drawn.map((i) => 100 * shares[layer][i]), orientation: "h", marker: { color: ACCENT },
+    hovertemplate: tip(WORDS[method]), ...common,
   }, 2);
   const mark = { symbol: "line-ns", size: 9, line: { color: ORANGE, width: 3 } };
-  if (method !== "raw") chart.add({
-    type: "scatter", x: drawn.map((i) => 100 * raw[layer][i]), mode: "markers", marker: mark, cliponaxis: false, hovertemplate: tip(WORDS.raw), ...common,
-  }, 2);
+  if (method !== "raw") {
+    chart.add({
+      type: "scatter", x: drawn.map((i) => 100 * raw[layer][i]), mode: "markers", marker: mark,
+      cliponaxis: false, hovertemplate: tip(WORDS.raw), ...common,
+    }, 2);
+  }
   const limits = [drawn.length - 0.4, -0.6], widest = 100 * Math.max(most(shares[layer]), most(raw[layer]), 1e-6);
   chart.axes("y", { range: limits, showgrid: false, ...ticks(drawn.map((i) => label(tokens[i], LETTERS)), { mono: 12 }) }, 1);
   chart.axes("y", { range: limits, visible: false }, 2);
@@ -133,23 +156,30 @@ const byValue = (values) => range(values.length).sort((i, j) => values[j] - valu
 
 /** All positions or, in a long text, those of the strongest at any layer and those that the view is about. */
 function drawnPositions({ tokens, about, shares }) {
-  return byValue(tokens.map((_, i) => (about.includes(i) ? Infinity : Math.max(...shares.map((row) => row[i]))))).slice(0, DRAWN).sort((i, j) => i - j);
+  return byValue(tokens.map((_, i) => (about.includes(i) ? Infinity : Math.max(...shares.map((row) => row[i])))))
+    .slice(0, DRAWN)
+    .sort((i, j) => i - j);
 }
 
 export function say(result) {
-  const { method, tokens, about, shares, raw, layer, special } = result, subject = quote(clip(about.map((i) => tokens[i]).join(" "), 40)), by = shares[layer];
+  const { method, tokens, about, shares, raw, layer, special } = result;
+  const subject = quote(clip(about.map((i) => tokens[i]).join(" "), 40));
+  const by = shares[layer];
   const looked = argmax(raw[layer]);
   const strongest = (word) => byValue(by).slice(0, 2).map((i) => `${percent(by[i])} ${word} ${quote(tokens[i])}`).join(" and ");
   const count = by.filter((one) => one >= 0.999).length, full = count > 1 ? ` ${count} of ${tokens.length} tokens could pass in full.` : "";
   const at = `After layer ${layer + 1} of ${shares.length}`;
-  const compare = `that layer alone looks most at ${quote(tokens[looked])} (${percent(raw[layer][looked])}).`, few = drawnPositions(result).length;
+  const compare = `that layer alone looks most at ${quote(tokens[looked])} (${percent(raw[layer][looked])}).`;
+  const few = drawnPositions(result).length;
   const sentence = {
     rollout: () => `${at}, by rollout ${subject} takes ${strongest("from")}; ${compare}`,
     flow: () => `${at}, the maximal flow to ${subject} is ${strongest("from")}; ${compare}${full}`,
     raw: () => `${at}, its heads averaged: ${subject} gives ${strongest("to")}.`,
   }[method]();
   return [
-    sentence, few < tokens.length && `The ${few} strongest of ${tokens.length} tokens are drawn.`, special !== "shown" && "[CLS] and [SEP] are left out.",
+    sentence,
+    few < tokens.length && `The ${few} strongest of ${tokens.length} tokens are drawn.`,
+    special !== "shown" && "[CLS] and [SEP] are left out.",
     ...beyondLimit(result.leftOut),
   ].filter(Boolean).join(" ");
 }

@@ -11,7 +11,10 @@ const MANY = 1000;  // a larger ratio of two probabilities is not worth its digi
 export async function run(bert, text, { other, named }) {
   await bert.logProbs([]);  // refuses if there is no head
   if (!other.trim()) throw new Refusal("A second sentence is missing. Type one with [MASK] in it, to compare the two masks.");
-  const encodings = [encodeMasked(bert, text), encodeOther(bert, { first: other, second: text.second, hidden: text.hidden.filter((span) => span.side) })];
+  const encodings = [
+    encodeMasked(bert, text),
+    encodeOther(bert, { first: other, second: text.second, hidden: text.hidden.filter((span) => span.side) }),
+  ];
   const [[first], [second]] = await bert.maskedLogProbs(encodings, encodings.map((one) => one.masked.slice(0, 1)));
   return {
     texts: encodings.map((one) => one.texts[0].join("")), first, second, words: mostDifferent(first, second, bert.tokenizer.pieces, named),
@@ -47,7 +50,8 @@ function jensenShannon(first, second) {
 }
 
 export function rows({ first, second, words, pieces }) {
-  const likelier = Float32Array.from(first, (one, i) => Math.max(one, second[i])), order = range(pieces.length).sort((a, b) => likelier[b] - likelier[a]);
+  const likelier = Float32Array.from(first, (one, i) => Math.max(one, second[i]));
+  const order = range(pieces.length).sort((a, b) => likelier[b] - likelier[a]);
   return [...new Set([...words.map((word) => word.id), ...order])].map((i) => (
     { token: pieces[i], log_probability_first: first[i], log_probability_second: second[i], log_ratio: second[i] - first[i] }
   ));
@@ -56,7 +60,10 @@ export function rows({ first, second, words, pieces }) {
 export function draw({ texts, first, second, words, pieces }) {
   const p = Float32Array.from(first, Math.exp), q = Float32Array.from(second, Math.exp);
   const low = Math.floor(Math.log10(Math.max(1e-9, quantile(p.map((one, i) => Math.min(one, q[i])), 0.02))));
-  const chart = new Chart({ type: "scatter", x: [10 ** low, 1], y: [10 ** low, 1], mode: "lines", line: { color: GREY, dash: "dot" }, hoverinfo: "skip" });
+  const chart = new Chart({
+    type: "scatter", x: [10 ** low, 1], y: [10 ** low, 1], mode: "lines", line: { color: GREY, dash: "dot" },
+    hoverinfo: "skip",
+  });
   const dots = thinOut(p, q, -low / CELLS);
   chart.add({
     type: "scatter", x: dots.map(({ id }) => p[id]), y: dots.map(({ id }) => q[id]), mode: "markers",
@@ -69,12 +76,18 @@ export function draw({ texts, first, second, words, pieces }) {
     chart.add({
       type: "scatter", x: ours.map((word) => Math.exp(word.first)), y: ours.map((word) => Math.exp(word.second)), mode: "markers+text",
       marker: { size: 8, color: colour }, customdata: ours.map((word) => safe(word.token)),
-      text: ours.map((word) => (labelled.includes(word) ? label(word.token, 16) : "")), textposition: ours.map((word) => labelPosition(side, word, low)),
-      textfont: { family: MONO, size: 13, color: colour }, hovertemplate: "%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>", cliponaxis: false,
+      text: ours.map((word) => (labelled.includes(word) ? label(word.token, 16) : "")),
+      textposition: ours.map((word) => labelPosition(side, word, low)),
+      textfont: { family: MONO, size: 13, color: colour },
+      hovertemplate: "%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
+      cliponaxis: false,
     });
   }
   const log = { type: "log", range: [low - 0.3, 0], tickformat: "~%", tick0: 0, tickfont: { size: 12 } };
-  chart.axes("x", { title: title(wrap(clip(texts[0], 2 * LINE)).map(safe).join("<br>"), 10), dtick: low > -5 ? 2 : 4, tickangle: 0, ...log });
+  chart.axes("x", {
+    title: title(wrap(clip(texts[0], 2 * LINE)).map(safe).join("<br>"), 10),
+    dtick: low > -5 ? 2 : 4, tickangle: 0, ...log,
+  });
   chart.axes("y", { title: title(label(texts[1], 52), 10), dtick: 2, ...log });
   return chart.finish(560, { margin: { l: 8, r: 24, t: 16, b: 8 } });
 }
@@ -84,7 +97,8 @@ function quantile(values, share) {
   return sorted[floor] + (at - floor) * (sorted[Math.min(floor + 1, sorted.length - 1)] - sorted[floor]);
 }
 
-/** The first word of the vocabulary in each square *cell*, whose side is in decades, and how many words are there: a browser needs seconds for 30,000 dots. */
+/** The first word of the vocabulary in each square *cell*, whose side is in decades, and how many words are there: a browser
+ *  needs seconds for 30,000 dots. */
 function thinOut(p, q, cell) {
   const cells = new Map(), place = (value) => Math.floor(Math.log10(Math.max(1e-30, value)) / cell);
   p.forEach((value, id) => {

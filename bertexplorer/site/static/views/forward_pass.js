@@ -12,36 +12,61 @@ const SHORT = { "B follows A": "it follows", "B does not follow": "it does not" 
 
 export async function run(bert, text, { layer: open }) {
   checkNumber(open, bert.layers, "layer", 0);
-  const end = await findEnd(bert, text), { encoding, pass } = end, positions = linkWindow(encoding, end.position), followed = positions.indexOf(end.position);
+  const end = await findEnd(bert, text);
+  const { encoding, pass } = end;
+  const positions = linkWindow(encoding, end.position);
+  const followed = positions.indexOf(end.position);
   const every = range(bert.layers).map((layer) => range(bert.heads).map((head) => positions.map((at) => pass.attention(layer, head, at))));
   const links = strongestLinks(every, positions, areWords(bert, encoding), encoding.picked);
-  const at = range(bert.layers).map((layer) => attended(bert, pass, layer, [end.position])[0]), words = end.kind === "mask" || end.kind === "token";
+  const at = range(bert.layers).map((layer) => attended(bert, pass, layer, [end.position])[0]);
+  const words = end.kind === "mask" || end.kind === "token";
   const raised = words ? await raisedWords(bert, pass, at, end.position) : [];
   const layers = range(bert.layers).map((layer) => ({
-    weights: every[layer].map((head) => head.map((row) => { const shown = positions.map((i) => row[i]); return [...shown, sum(row) - sum(shown)]; })),
-    link: links.find((link) => link.head[0] === layer) ?? null, output: positions.map((i) => pass.vector(layer + 1, i)), raised: raised[layer] ?? [], answer: end.byLayer?.[layer] ?? null,
+    weights: every[layer].map((head) =>
+      head.map((row) => {
+        const shown = positions.map((i) => row[i]);
+        return [...shown, sum(row) - sum(shown)];
+      })),
+    link: links.find((link) => link.head[0] === layer) ?? null,
+    output: positions.map((i) => pass.vector(layer + 1, i)),
+    raised: raised[layer] ?? [], answer: end.byLayer?.[layer] ?? null,
     lengths: [at[layer], fed(bert, layer, [at[layer]])[0], pass.vector(layer + 1, end.position)].map(length),
   }));
   const inputs = Object.entries(inputParts(bert, encoding)).map(([name, vectors]) => [name, positions.map((i) => vectors[i])]);
   return {
-    bert, pass, ...end, tokens: positions.map((i) => bert.tokenizer.pieces[encoding.ids[i]]), positions, special: positions.map((i) => encoding.special[i]), followed, others: encoding.ids.length - positions.length,
-    inputs, layers, open: open ? open - 1 : links[0]?.head[0] ?? bert.layers - 1, otherMasks: end.kind === "mask" ? encoding.masked.length - 1 : 0,
+    bert, pass, ...end,
+    tokens: positions.map((i) => bert.tokenizer.pieces[encoding.ids[i]]),
+    positions,
+    special: positions.map((i) => encoding.special[i]),
+    followed, others: encoding.ids.length - positions.length, inputs, layers,
+    open: open ? open - 1 : links[0]?.head[0] ?? bert.layers - 1,
+    otherMasks: end.kind === "mask" ? encoding.masked.length - 1 : 0,
   };
 }
 
 /** The head that answers, the token that it reads, and what it says, after each layer where it can. */
 async function findEnd(bert, text) {
   const encoding = bert.tokenizer.encode(text), pass = await bert.forward(encoding), { masked, picked } = encoding;
-  if (!(masked.length && bert.has.includes("masked_lm")) && encoding.secondStart >= 0 && bert.has.includes("next_sentence") && !picked.length) {
+  if (
+    !(masked.length && bert.has.includes("masked_lm"))
+    && encoding.secondStart >= 0
+    && bert.has.includes("next_sentence")
+    && !picked.length
+  ) {
     const [[yes, no]] = await bert.nextSentence([encoding]), p = sigmoid(yes - no);
-    const answers = [{ token: "B follows A", probability: p }, { token: "B does not follow", probability: 1 - p }].sort((a, b) => b.probability - a.probability);
+    const answers = [{ token: "B follows A", probability: p }, { token: "B does not follow", probability: 1 - p }]
+      .sort((a, b) => b.probability - a.probability);
     return { kind: "next sentence", encoding, pass, position: 0, answers };
   }
   const position = [...masked.filter((at) => picked.includes(at)), ...masked, ...picked, longestPiece(encoding)][0];
   if (!bert.has.includes("masked_lm")) return { kind: "vector", encoding, pass, position, answers: [] };
   const rows = await bert.logProbs(range(bert.layers, 1).map((layer) => pass.vector(layer, position)));
   const best = (row, count) => topk(row, count).map((id) => ({ token: bert.tokenizer.pieces[id], probability: Math.exp(row[id]) }));
-  return { kind: masked.includes(position) ? "mask" : "token", encoding, pass, position, answers: best(rows.at(-1), ANSWERS), byLayer: rows.map((row) => best(row, 1)[0]) };
+  return {
+    kind: masked.includes(position) ? "mask" : "token",
+    encoding, pass, position, answers: best(rows.at(-1), ANSWERS),
+    byLayer: rows.map((row) => best(row, 1)[0]),
+  };
 }
 
 /** For each layer the words that its feed-forward half makes more probable at the followed token. */
@@ -56,12 +81,14 @@ async function raisedWords(bert, pass, vectors, position) {
 
 export function rows({ bert, pass, tokens, positions, inputs, layers, followed }) {
   const row = (layer, i, after, added, whole, answer) => ({
-    layer, position: positions[i], token: tokens[i], length_after_attention: after, length_added: added, length: whole, answer: answer?.token ?? null, probability: answer?.probability ?? null,
+    layer, position: positions[i], token: tokens[i], length_after_attention: after, length_added: added,
+    length: whole, answer: answer?.token ?? null, probability: answer?.probability ?? null,
   });
   const first = inputs.at(-1)[1], table = tokens.map((_, i) => row(0, i, null, null, length(first[i])));
   layers.forEach(({ output, answer }, layer) => {
     const vectors = attended(bert, pass, layer, positions), added = fed(bert, layer, vectors);
-    tokens.forEach((_, i) => table.push(row(layer + 1, i, length(vectors[i]), length(added[i]), length(output[i]), i === followed && answer)));
+    tokens.forEach((_, i) =>
+      table.push(row(layer + 1, i, length(vectors[i]), length(added[i]), length(output[i]), i === followed && answer)));
   });
   return table;
 }
@@ -69,11 +96,18 @@ export function rows({ bert, pass, tokens, positions, inputs, layers, followed }
 // The picture.
 
 export function draw(result) {
-  const { tokens, special, others, followed, layers, open, inputs } = result, count = tokens.length + (others > 0), row = count <= MANY ? ROW : LOW_ROW, stages = [...addends(result), ["sum", inputs.at(-1)[1]]];
+  const { tokens, special, others, followed, layers, open, inputs } = result;
+  const count = tokens.length + (others > 0);
+  const row = count <= MANY ? ROW : LOW_ROW;
+  const stages = [...addends(result), ["sum", inputs.at(-1)[1]]];
   const data = {
-    tokens: tokens.map((token, i) => ({ text: clip(token, 12), special: special[i] })), others, row, highlighted: followed, followed: clip(tokens[followed], 12),
+    tokens: tokens.map((token, i) => ({ text: clip(token, 12), special: special[i] })),
+    others, row, highlighted: followed, followed: clip(tokens[followed], 12),
     pieces: { title: "What goes in", says: sayPieces(result), door: { view: "tokenization" } },
-    vectors: { title: ADDED[stages.length - 1], says: sayVectors(result), door: { view: "input-vectors" }, stages: stages.map(([name, vectors]) => ({ name, strip: strip(vectors) })) },
+    vectors: {
+      title: ADDED[stages.length - 1], says: sayVectors(result), door: { view: "input-vectors" },
+      stages: stages.map(([name, vectors]) => ({ name, strip: strip(vectors) })),
+    },
     layers: layers.map((_, i) => drawLayer(result, i)), open, heads: layers[open].weights.map(rounded), end: drawEnd(result),
   };
   return { picture: "model", data, layout: { height: ABOVE + BELOW + row * count } };
@@ -82,9 +116,15 @@ export function draw(result) {
 function drawLayer(result, index) {
   const part = result.layers[index], head = part.link?.head[1] ?? 0, { answer, lengths } = part;
   return {
-    number: index + 1, head: head + 1, weights: rounded(part.weights[head]), link: drawLink(result, part.link), strip: strip(part.output), answer: answer && { token: answer.token, share: percent(answer.probability) },
-    lengths: lengths.map((one) => decimal(one, 1)), raised: gains(part).map((word) => ({ token: word.token, from: percent(word.before), to: percent(word.after) })),
-    attention: { says: sayAttention(result, part, index), door: { view: "attention", set: { show: "arcs", layer: index + 1, head: head + 1 } } },
+    number: index + 1, head: head + 1, weights: rounded(part.weights[head]),
+    link: drawLink(result, part.link), strip: strip(part.output),
+    answer: answer && { token: answer.token, share: percent(answer.probability) },
+    lengths: lengths.map((one) => decimal(one, 1)),
+    raised: gains(part).map((word) => ({ token: word.token, from: percent(word.before), to: percent(word.after) })),
+    attention: {
+      says: sayAttention(result, part, index),
+      door: { view: "attention", set: { show: "arcs", layer: index + 1, head: head + 1 } },
+    },
     feed_forward: { says: sayFeedForward(result, part, index), door: { view: "neurons", set: { layer: index + 1 } } },
   };
 }
@@ -96,9 +136,19 @@ function drawLink({ tokens, positions }, link) {
 }
 
 function drawEnd(result) {
-  const { kind, answers } = result, end = { title: "What comes out", says: sayEnd(result), scored: false, door: { view: { "next sentence": "next-sentence", vector: "word-path" }[kind] ?? "fill-mask" } };
+  const { kind, answers } = result;
+  const end = {
+    title: "What comes out", says: sayEnd(result), scored: false,
+    door: { view: { "next sentence": "next-sentence", vector: "word-path" }[kind] ?? "fill-mask" },
+  };
   if (kind === "vector") return { ...end, bars: [], what: "a vector for each token" };
-  return { ...end, what: read(result, clip(result.tokens[result.followed], 12)), bars: answers.map(({ token, probability }) => ({ token: SHORT[token] ?? token, share: probability, text: percent(probability) })) };
+  return {
+    ...end,
+    what: read(result, clip(result.tokens[result.followed], 12)),
+    bars: answers.map(({ token, probability }) => ({
+      token: SHORT[token] ?? token, share: probability, text: percent(probability),
+    })),
+  };
 }
 
 const read = ({ kind }, token) => (kind === "next sentence" ? "whether B follows A" : `the word at ${token}`);
@@ -109,7 +159,8 @@ const rounded = (rows) => rows.map((row) => row.map((one) => Math.round(1000 * o
 /** The first numbers of each vector, from -1 to 1, the strongest colours. */
 function strip(vectors) {
   const limit = percentile(vectors.flatMap((vector) => Array.from(vector, Math.abs)), STRONGEST) || 1;
-  return vectors.map((vector) => Array.from(vector.subarray(0, NUMBERS), (one) => Math.round(100 * Math.max(-1, Math.min(1, one / limit))) / 100));
+  return vectors.map((vector) =>
+    Array.from(vector.subarray(0, NUMBERS), (one) => Math.round(100 * Math.max(-1, Math.min(1, one / limit))) / 100));
 }
 
 // The sentences of the parts, and of the whole.
@@ -121,13 +172,17 @@ function sayPieces({ tokens, others }) {
 
 function sayVectors(result) {
   const names = addends(result).map(([name]) => name), size = grouped(result.bert.hidden_size);
-  const how = names.length === 1 ? `Each token is looked up in a table: a vector of ${size} numbers.` : `Each token becomes the sum of vectors of ${size} numbers: ${joinNames(names.map((name) => `${name} (${MEANING[name]})`))}.`;
+  const how = names.length === 1
+    ? `Each token is looked up in a table: a vector of ${size} numbers.`
+    : `Each token becomes the sum of vectors of ${size} numbers: ${joinNames(names.map((name) => `${name} (${MEANING[name]})`))}.`;
   return `${how} ${NUMBERS} of these numbers are drawn, blue above 0 and orange below.`;
 }
 
 function sayAttention(result, { link }, index) {
   const start = `Layer ${index + 1}, attention: each token gathers from the others.`;
-  return link ? `${start} In head ${placeName(link.head)}, ${sayLink(result, link)}.${link.positional ? " It looks the same distance away in most places." : ""}` : `${start} There are no two words to connect.`;
+  return link
+    ? `${start} In head ${placeName(link.head)}, ${sayLink(result, link)}.${link.positional ? " It looks the same distance away in most places." : ""}`
+    : `${start} There are no two words to connect.`;
 }
 
 function sayLink({ tokens, positions }, { source, target, weight }) {
@@ -136,13 +191,18 @@ function sayLink({ tokens, positions }, { source, target, weight }) {
 }
 
 function sayFeedForward({ bert, tokens, followed }, part, index) {
-  const start = `Layer ${index + 1}, feed-forward: each token alone passes through ${grouped(bert.intermediate_size)} neurons, which add to its vector.`, words = gains(part);
-  return words.length ? `${start} At ${quote(tokens[followed])} this raises ${joinNames(words.map((word) => `${quote(word.token)} from ${percent(word.before)} to ${percent(word.after)}`))}.` : start;
+  const start = `Layer ${index + 1}, feed-forward: each token alone passes through ${grouped(bert.intermediate_size)} neurons, which add to its vector.`;
+  const words = gains(part);
+  return words.length
+    ? `${start} At ${quote(tokens[followed])} this raises ${joinNames(words.map((word) => `${quote(word.token)} from ${percent(word.before)} to ${percent(word.after)}`))}.`
+    : start;
 }
 
 function sayEnd(result) {
   const { kind, bert, answers: [best] } = result, token = quote(result.tokens[result.followed]);
-  if (kind === "vector") return `What comes out: a vector of ${grouped(bert.hidden_size)} numbers for each token. This checkpoint has no head that reads them.`;
+  if (kind === "vector") {
+    return `What comes out: a vector of ${grouped(bert.hidden_size)} numbers for each token. This checkpoint has no head that reads them.`;
+  }
   const into = kind === "next sentence" ? read(result, token) : `a probability for each of ${grouped(bert.tokenizer.pieces.length)} pieces`;
   return `What comes out: the head turns the vector of ${token} into ${into}. First is ${quote(best.token)}, ${percent(best.probability)}.`;
 }
@@ -159,7 +219,9 @@ export function say(result) {
 /** What comes out, and since which layer. */
 function sayOutcome({ kind, answers: [best], layers, tokens, followed }) {
   if (kind === "vector") return "A vector for each token comes out; this checkpoint has no head that reads them.";
-  if (kind === "token") return `Nothing is hidden, so the head repeats the word at ${quote(tokens[followed])}. Hide a word to ask for a guess.`;
+  if (kind === "token") {
+    return `Nothing is hidden, so the head repeats the word at ${quote(tokens[followed])}. Hide a word to ask for a guess.`;
+  }
   const settled = layers[0].answer ? layers.findLastIndex((part) => part.answer.token !== layers.at(-1).answer.token) + 1 : 0;
   return `${quote(best.token)} comes out (${percent(best.probability)})${settled ? `; it is the first answer from layer ${settled + 1} on` : ""}.`;
 }

@@ -7,7 +7,10 @@ const STRIPE = 46, CELL = 40, GAP = 84;  // pixels
 const BROKEN = { position: "posi-<br>tion", segment: "seg-<br>ment", LayerNorm: "Layer-<br>Norm" };  // for a phone
 
 export async function run(bert, text, { clip }) {
-  const encoding = bert.tokenizer.encode(text), { picked } = encoding, position = picked[0] ?? longestPiece(encoding), named = inputParts(bert, encoding);
+  const encoding = bert.tokenizer.encode(text);
+  const { picked } = encoding;
+  const position = picked[0] ?? longestPiece(encoding);
+  const named = inputParts(bert, encoding);
   const parts = Object.keys(named);
   const vectors = parts.map((name) => [...named[name][position]]), added = vectors.slice(0, -1), most = percentile(added.flat(), clip);
   return {
@@ -37,7 +40,8 @@ export function draw({ parts, vectors, cosines, limits }) {
   });
   chart.add({ ...stripes, xgap: undefined, ygap: 6 }, 1);
   const text = cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one))));
-  chart.add({ ...cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text, hoverinfo: "skip" }), ygap: 6 }, 2);  // paler, so that one can read on it
+  // paler, so that one can read on it
+  chart.add({ ...cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text, hoverinfo: "skip" }), ygap: 6 }, 2);
   chart.axes("y", { ...down(names.map((name, i) => `${name}<br>${length(vectors[i]).toFixed(1)}`)), fixedrange: true }, 1);
   chart.axes("y", { ...down(names), fixedrange: true }, 2);
   chart.axes("x", { showgrid: false, fixedrange: true });
@@ -47,7 +51,8 @@ export function draw({ parts, vectors, cosines, limits }) {
 
 export function say({ token, position, parts, vectors, cosines, others }) {
   const lengths = vectors.map((vector) => length(vector).toFixed(1)), into = parts.indexOf("sum");
-  const added = parts.slice(0, into).map((part, i) => `${part} ${lengths[i]}`).join(", "), closest = argmax(range(into).map((i) => cosines[into][i]));
+  const added = parts.slice(0, into).map((part, i) => `${part} ${lengths[i]}`).join(", ");
+  const closest = argmax(range(into).map((i) => cosines[into][i]));
   return `For ${quote(token)} at position ${position}, vectors of these lengths are added: ${added}. `
     + `The sum, ${lengths[into]} long, is closest in direction to the ${parts[closest]} vector `
     + `(cosine ${cosines[into][closest].toFixed(2)}); LayerNorm makes it ${lengths[into + 1]} long (its colours have their own `

@@ -15,15 +15,23 @@ const NUMBERED = 12, DRAWN = 60;  // tokens of the passage up to which cells sho
 
 export async function run(bert, text, options) {
   const layer = layerOf(bert, options.layer), { tokenizer } = bert;
-  if (!text.second.trim()) throw new Refusal("There is no passage in which the tokens could find a match. Type it as the second sentence.", "pair");
+  if (!text.second.trim()) {
+    throw new Refusal("There is no passage in which the tokens could find a match. Type it as the second sentence.", "pair");
+  }
   const [query, own] = [0, 1].map((side) => tokenizer.encode(alone(text, side)));
-  const others = parseTexts(options.others).map((first) => tokenizer.encode({ first })).filter(({ ids }) => String(ids) !== String(own.ids));
+  const others = parseTexts(options.others)
+    .map((first) => tokenizer.encode({ first }))
+    .filter(({ ids }) => String(ids) !== String(own.ids));
   if (query.ids.length * own.ids.length > MAX_CELLS) {
     const [asked, read] = [query, own].map(({ ids }) => grouped(ids.length));
-    throw new Refusal(`The query has ${asked} tokens and the passage ${read}; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+    throw new Refusal(
+      `The query has ${asked} tokens and the passage ${read}; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`,
+    );
   }
   const encodings = [query, own, ...others];
-  const kept = encodings.map((encoding) => (options.special === "included" ? range(encoding.ids.length) : ordinaryTokens(encoding, NOTHING)));
+  const kept = encodings.map((encoding) => (
+    options.special === "included" ? range(encoding.ids.length) : ordinaryTokens(encoding, NOTHING)
+  ));
   const vectors = await bert.take(encodings, (pass, i) => kept[i].map((at) => unit(pass.vector(layer, at))));
   const table = (passage) => vectors[0].map((a) => passage.map((b) => dot(a, b)));
   const passages = encodings.slice(1).map(({ texts }, i) => ({
@@ -34,7 +42,8 @@ export async function run(bert, text, options) {
   const columns = answering.map((_, j) => most(cosines.map((row) => row[j]))), places = placesInPair(tokenizer.encode(text), [query, own]);
   const shades = [best, columns].flatMap((values, side) => kept[side].map((at, i) => [places[side][at], Math.max(0, values[i])]));
   return {
-    query: asking, passage: answering, cosines, matches: cosines.map(argmax), best, score: sum(best), layer, chance: (await baseline(bert))[layer],
+    query: asking, passage: answering, cosines, matches: cosines.map(argmax), best, score: sum(best), layer,
+    chance: (await baseline(bert))[layer],
     passages: others.length ? passages.sort((a, b) => b.value - a.value) : [], first: query.texts[0].join(""),
     shown: Object.fromEntries(shades.filter(([place]) => place >= 0)),
     leftOut: sum(encodings.map((one) => one.leftOut)),
@@ -58,11 +67,18 @@ export function draw(result) {
 }
 
 function drawCells(chart, { cosines, matches, ...result }) {
-  const query = result.query.slice(0, DRAWN), passage = result.passage.slice(0, DRAWN), part = cosines.slice(0, DRAWN).map((row) => row.slice(0, DRAWN));
+  const query = result.query.slice(0, DRAWN);
+  const passage = result.passage.slice(0, DRAWN);
+  const part = cosines.slice(0, DRAWN).map((row) => row.slice(0, DRAWN));
   const isSmall = passage.length <= NUMBERED;
   const text = part.map((row) => row.map((one) => (isSmall ? decimal(one) : "")));
   const hover = query.map((token, i) => passage.map((other, j) => `${label(token)} and ${label(other)}: ${decimal(part[i][j], 3)}`));
-  chart.add(cells(part.map((row) => row.map((one) => Math.max(0, Math.min(1, one)))), SHADES, 0, 1, { text, hover, textfont: ink(12), gap: 2 }), 1);
+  chart.add(
+    cells(part.map((row) => row.map((one) => Math.max(0, Math.min(1, one)))), SHADES, 0, 1, {
+      text, hover, textfont: ink(12), gap: 2,
+    }),
+    1,
+  );
   matches.slice(0, DRAWN).forEach((j, i) => {
     if (j < DRAWN) chart.shape({ type: "rect", line: { color: ORANGE, width: 2 }, x0: j - 0.5, x1: j + 0.5, y0: i - 0.5, y1: i + 0.5 }, 1);
   });
@@ -75,12 +91,15 @@ function drawCells(chart, { cosines, matches, ...result }) {
 export const colours = ({ shown }) => shown;
 
 export function say({ query, passage, matches, best, score, layer, chance, passages, leftOut }) {
-  const order = range(query.length).sort((i, j) => best[j] - best[i] || i - j), least = order.at(-1), rank = 1 + passages.findIndex((one) => one.own);
+  const order = range(query.length).sort((i, j) => best[j] - best[i] || i - j);
+  const least = order.at(-1);
+  const rank = 1 + passages.findIndex((one) => one.own);
   const names = order.slice(0, 3).map((i) => `${quote(query[i])} with ${quote(passage[matches[i]])} (${decimal(best[i])})`);
   return [
     `The score is ${decimal(score)}, the sum over ${query.length} tokens of the query. Best match ${joinNames(names)}; `
       + `least ${quote(query[least])} (${decimal(best[least])}). Two random words have ${decimal(chance)} at layer ${layer}.`,
-    passages.length && `Of ${passages.length} passages the passage is ${rank === 1 ? "first" : `number ${rank}; first is ${quote(clip(passages[0].text, 60))}`}.`,
+    passages.length
+      && `Of ${passages.length} passages the passage is ${rank === 1 ? "first" : `number ${rank}; first is ${quote(clip(passages[0].text, 60))}`}.`,
     Math.max(query.length, passage.length) > DRAWN && `The first ${DRAWN} tokens of each side are drawn.`, ...beyondLimit(leftOut),
   ].filter(Boolean).join(" ");
 }

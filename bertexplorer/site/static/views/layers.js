@@ -1,7 +1,7 @@
 // Layers: the prediction of the checkpoint's own head after each layer, and the layer at which it settles.
 import {
-  ACCENT, cells, Chart, down, GREY, grouped, GROUPS, heightOf, HOVER, ink, label, layerAxis, layerName, line, lineNames, onlyFirstMask, ORANGE, percent, quote,
-  range, room, safe, SHADES, title,
+  ACCENT, cells, Chart, down, GREY, grouped, GROUPS, heightOf, HOVER, ink, label, layerAxis, layerName, line, lineNames,
+  onlyFirstMask, ORANGE, percent, quote, range, room, safe, SHADES, title,
 } from "../chart.js";
 import { bestPieces, encodeMasked, parseWords } from "../masks.js";
 import { argmax, entropyBits, most, rankOf, topk } from "../numbers.js";
@@ -15,13 +15,19 @@ const COLOURS = [...GROUPS, GREY], DASHES = ["solid", "solid", "solid", "dash", 
 
 export async function run(bert, text, { words, top }) {
   const wanted = parseWords(words), { pieces, maskId } = bert.tokenizer;
-  if (wanted.length > MAX_FOLLOWED) throw new Refusal(`${wanted.length} words were given to follow; the limit is ${MAX_FOLLOWED}. Remove some.`);
+  if (wanted.length > MAX_FOLLOWED) {
+    throw new Refusal(`${wanted.length} words were given to follow; the limit is ${MAX_FOLLOWED}. Remove some.`);
+  }
   const encoding = encodeMasked(bert, text), [position] = encoding.masked, pass = await bert.forward(encoding);
-  const found = await bert.logProbs(range(bert.layers + 1).map((layer) => pass.vector(layer, position))), final = found.at(-1), was = encoding.originalIds[position];
+  const found = await bert.logProbs(range(bert.layers + 1).map((layer) => pass.vector(layer, position)));
+  const final = found.at(-1);
+  const was = encoding.originalIds[position];
   const ids = wanted.length ? wanted.map((word) => onePiece(bert, word)) : [...topk(final, FINAL), ...(was === maskId ? [] : [was])];
-  const followed = [...new Set(ids)].map((id) => (
-    { token: pieces[id], id, ranks: found.map((row) => rankOf(row, id)), probabilities: found.map((row) => Math.exp(row[id])), hidden: id === was }
-  ));
+  const followed = [...new Set(ids)].map((id) => ({
+    token: pieces[id], id, ranks: found.map((row) => rankOf(row, id)),
+    probabilities: found.map((row) => Math.exp(row[id])),
+    hidden: id === was,
+  }));
   return {
     position, otherMasks: encoding.masked.length - 1, settled: 1 + found.findLastIndex((row) => argmax(row) !== argmax(final)),
     followed: followed.sort((a, b) => a.ranks.at(-1) - b.ranks.at(-1) || b.probabilities.at(-1) - a.probabilities.at(-1)),
@@ -62,7 +68,8 @@ function drawAnswers(chart, layers) {
   const names = layers.map((_, layer) => layerName(layer));
   const shares = lines.map((ones) => ones.map((one) => one.probability));
   const text = lines.map((ones) => ones.map((one) => `${label(one.token, LETTERS[count - 1])}<br>${percent(one.probability)}`));
-  const bits = layers.map(({ entropy, divergence: far }) => `${entropy.toFixed(1)} bits of uncertainty, ${far.toFixed(1)} from the final answer`);
+  const bits = layers.map(({ entropy, divergence: far }) =>
+    `${entropy.toFixed(1)} bits of uncertainty, ${far.toFixed(1)} from the final answer`);
   const hover = lines.map((ones, layer) => ones.map((one) => `${names[layer]}: ${safe(one.token)}<br>${bits[layer]}`));
   chart.add(cells(shares, SHADES, 0, Math.max(0.01, most(shares.flat())), { text, hover, textfont: ink(count < 4 ? 13 : 12) }), 1);
   chart.axes("y", down(names), 1);
@@ -72,13 +79,18 @@ function drawAnswers(chart, layers) {
 /** A line for each followed word on a logarithmic axis, rank 1 on top. Returns what names the lines at their right ends. */
 function drawRanks(chart, { followed }) {
   followed.forEach(({ token, ranks, probabilities }, i) => {
-    const customdata = ranks.map((rank, layer) => `${safe(token)} ${layer || "input"}: rank ${grouped(rank)}, ${percent(probabilities[layer])}`);
-    chart.add(line(range(ranks.length), ranks, COLOURS[i], { customdata, dash: DASHES[i], size: ranks.length <= 13 ? 7 : 5, hovertemplate: HOVER }), 2);
+    const customdata = ranks.map((rank, layer) =>
+      `${safe(token)} ${layer || "input"}: rank ${grouped(rank)}, ${percent(probabilities[layer])}`);
+    chart.add(line(range(ranks.length), ranks, COLOURS[i], {
+      customdata, dash: DASHES[i], size: ranks.length <= 13 ? 7 : 5, hovertemplate: HOVER,
+    }), 2);
   });
-  const low = Math.max(1, Math.log10(most(followed.flatMap((word) => word.ranks)))) * 1.04, values = range(Math.floor(low) + 1).map((power) => 10 ** power);
+  const low = Math.max(1, Math.log10(most(followed.flatMap((word) => word.ranks)))) * 1.04;
+  const values = range(Math.floor(low) + 1).map((power) => 10 ** power);
   chart.axes("y", { type: "log", range: [low, -0.08], tickvals: values, ticktext: values.map((value) => grouped(value)) }, 2);
   return (x) => {
-    const last = followed.map(({ token, ranks }) => [ranks.at(-1), token]), texts = last.map(([rank, token]) => label(`${grouped(rank)} ${token}`, 14));
+    const last = followed.map(({ token, ranks }) => [ranks.at(-1), token]);
+    const texts = last.map(([rank, token]) => label(`${grouped(rank)} ${token}`, 14));
     const names = lineNames(x, last.map(([rank]) => Math.log10(rank)), texts, COLOURS.slice(0, last.length), [low, -0.08], RANKS);
     chart.add({ ...names, y: names.y.map((power) => 10 ** power) }, 2);
   };
@@ -101,13 +113,16 @@ function drawBits(chart, layers) {
 
 export function say({ layers, followed, otherMasks, settled }) {
   const first = layers[0], last = layers.at(-1), [final] = last.candidates;
-  const start = settled ? `stays the first choice from layer ${settled} of ${layers.length - 1} on` : "is the first choice from the input on";
+  const start = settled
+    ? `stays the first choice from layer ${settled} of ${layers.length - 1} on`
+    : "is the first choice from the input on";
   const told = followed.filter((word) => word.id !== final.id || !settled).slice(0, 2).map(({ token, ranks, hidden }) => {
     const [from, to] = [ranks[0], ranks.at(-1)].map((rank) => grouped(rank));
     return `${hidden ? "The hidden " : ""}${quote(token)} ${from === to ? `stays at rank ${to}` : `goes from rank ${from} to rank ${to}`}.`;
   });
   return [
-    `${quote(final.token)} ${start} and ends at ${percent(final.probability)}; the input alone would have put ${quote(first.candidates[0].token)} first.`, ...told,
+    `${quote(final.token)} ${start} and ends at ${percent(final.probability)}; the input alone would have put ${quote(first.candidates[0].token)} first.`,
+    ...told,
     `The uncertainty goes from ${first.entropy.toFixed(1)} to ${last.entropy.toFixed(1)} bits,`,
     `and one layer before the end the answer is still ${layers.at(-2).divergence.toFixed(1)} bits away from the final one.`,
     ...onlyFirstMask(otherMasks),

@@ -14,11 +14,16 @@ const TINTS = ["rgba(43,108,176,0.20)", "rgba(213,94,0,0.18)"], REST = "rgba(138
 export async function run(bert, text, { candidates }) {
   await bert.nextSentence([]);  // refuses if there is no head
   const pair = encodePair(bert, text);
-  const swapped = encodePair(bert, { first: text.second, second: text.first, hidden: text.hidden.map((span) => ({ ...span, side: 1 - span.side })) });
+  const swapped = encodePair(bert, {
+    first: text.second, second: text.first,
+    hidden: text.hidden.map((span) => ({ ...span, side: 1 - span.side })),
+  });
   const first = { first: text.first, hidden: text.hidden.filter((span) => span.side === 0) };
   const others = parseTexts(candidates).map((one) => encodeCandidate(bert, first, one));
-  const encodings = [pair, swapped, ...others.filter(({ ids }) => String(ids) !== String(pair.ids))], logits = await bert.nextSentence(encodings);
-  const [forward, backward, ...rest] = encodings.map((one, i) => score(visibleSide(bert, one, 0), visibleSide(bert, one, 1), [...logits[i]]));
+  const encodings = [pair, swapped, ...others.filter(({ ids }) => String(ids) !== String(pair.ids))];
+  const logits = await bert.nextSentence(encodings);
+  const [forward, backward, ...rest] = encodings.map((one, i) =>
+    score(visibleSide(bert, one, 0), visibleSide(bert, one, 1), [...logits[i]]));
   return {
     tokens: pair.ids.map((id) => bert.tokenizer.pieces[id]), segments: pair.segments, forward, backward,
     candidates: [forward, ...rest].sort((a, b) => b.gap - a.gap), leftOut: pair.leftOut + sum(others.map(({ cut }) => cut[1])),
@@ -55,13 +60,20 @@ export function rows({ forward, backward, candidates }) {
 }
 
 export function draw(result) {
-  const chips = layoutChips(result), lines = 1 + chips.at(-1).line, [names, scores] = barRows(result), places = scores.map((_, row) => row + (row > 1 ? 0.5 : 0));
+  const chips = layoutChips(result);
+  const lines = 1 + chips.at(-1).line;
+  const [names, scores] = barRows(result);
+  const places = scores.map((_, row) => row + (row > 1 ? 0.5 : 0));
   const heights = [LINE_HEIGHT * lines, ROW_HEIGHT * (places.at(-1) + 1.05)], chart = Chart.panels(heights, GAP);
   chart.add({
-    type: "bar", x: chips.map((chip) => chip.width), base: chips.map((chip) => chip.left), y: chips.map((chip) => chip.line), orientation: "h", width: 0.84,
-    marker: { color: chips.map((chip) => TINTS[chip.segment]), line: { width: 0 } }, text: chips.map((chip) => `${safe(chip.piece)}<br>${chip.segment}`),
-    textposition: "inside", insidetextanchor: "middle", constraintext: "none", textangle: 0, textfont: { family: MONO, size: 12, color: TEXT },
-    hovertext: chips.map((chip) => `${safe(chip.piece)}: segment ${"AB"[chip.segment]}, id ${chip.segment}`), hovertemplate: "%{hovertext}<extra></extra>",
+    type: "bar", x: chips.map((chip) => chip.width), base: chips.map((chip) => chip.left),
+    y: chips.map((chip) => chip.line), orientation: "h", width: 0.84,
+    marker: { color: chips.map((chip) => TINTS[chip.segment]), line: { width: 0 } },
+    text: chips.map((chip) => `${safe(chip.piece)}<br>${chip.segment}`),
+    textposition: "inside", insidetextanchor: "middle", constraintext: "none", textangle: 0,
+    textfont: { family: MONO, size: 12, color: TEXT },
+    hovertext: chips.map((chip) => `${safe(chip.piece)}: segment ${"AB"[chip.segment]}, id ${chip.segment}`),
+    hovertemplate: "%{hovertext}<extra></extra>",
   }, 1);
   chart.axes("y", { range: [lines - 0.5, -0.5] }, 1);
   chart.axes("x", { range: [0, LINE] }, 1);
@@ -110,8 +122,10 @@ function barRows({ forward, backward, candidates }) {
 }
 
 export function say({ forward, backward, candidates, leftOut }) {
-  const sentences = [`B follows A with ${percent(forward.isNext)}, does not with ${percent(forward.notNext)} (logits ${decimal(forward.logits[0])} for is next, `
-    + `${decimal(forward.logits[1])} for is not next, in this order); the other way round, A follows B with ${percent(backward.isNext)}.`];
+  const sentences = [
+    `B follows A with ${percent(forward.isNext)}, does not with ${percent(forward.notNext)} (logits ${decimal(forward.logits[0])} for is next, `
+      + `${decimal(forward.logits[1])} for is not next, in this order); the other way round, A follows B with ${percent(backward.isNext)}.`,
+  ];
   if (candidates.length > 1) {
     const [best] = candidates, rank = 1 + candidates.indexOf(forward);
     const name = rank === 1 ? "B itself" : `${quote(clip(best.second, 60))}, and B comes ${ordinal(rank)}`;

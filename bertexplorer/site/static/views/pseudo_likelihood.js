@@ -6,10 +6,17 @@ import { Refusal } from "../tokens.js";
 const LEVEL = 8, NAMED = 24;  // bars whose numbers fit side by side on a phone, more are turned; tokens that all have a name
 
 export async function run(bert, text, { hide, most }) {
-  const { tokenizer } = bert, typed = tokenizer.encode(text), encoding = tokenizer.complete({ ...typed, ids: typed.originalIds }), { ids, words } = encoding;
+  const { tokenizer } = bert;
+  const typed = tokenizer.encode(text);
+  const encoding = tokenizer.complete({ ...typed, ids: typed.originalIds });
+  const { ids, words } = encoding;
   await bert.logProbs([]);  // refuses if there is no head
   const open = range(ids.length).filter((i) => !encoding.special[i] && ids[i] !== tokenizer.maskId), positions = open.slice(0, most);
-  if (!open.length) throw new Refusal("The text has only masks or characters outside the vocabulary, so there is no word to score. Type a sentence.");
+  if (!open.length) {
+    throw new Refusal(
+      "The text has only masks or characters outside the vocabulary, so there is no word to score. Type a sentence.",
+    );
+  }
   const covered = (at) => (hide === "the piece" ? [at] : range(ids.length - at, at).filter((i) => words[i] === words[at]));
   const found = await bert.maskedLogProbs(positions.map((at) => tokenizer.hide(encoding, covered(at))), positions.map((at) => [at]));
   const scored = positions.map((position, i) => {
@@ -21,13 +28,18 @@ export async function run(bert, text, { hide, most }) {
 }
 
 export function rows({ scored }) {
-  return scored.map(({ position, token, probability, logProbability, rank }) => ({ position, token, probability, log_probability: logProbability, rank }));
+  return scored.map(({ position, token, probability, logProbability, rank }) => ({
+    position, token, probability, log_probability: logProbability, rank,
+  }));
 }
 
 export function draw({ scored }) {
-  const bits = scored.map((one) => -one.logProbability / Math.LN2), labels = scored.map((one) => label(one.token, 16)), few = scored.length <= LEVEL;
+  const bits = scored.map((one) => -one.logProbability / Math.LN2);
+  const labels = scored.map((one) => label(one.token, 16));
+  const few = scored.length <= LEVEL;
   const chart = new Chart({
-    type: "bar", x: range(scored.length), y: bits, marker: { color: ACCENT }, ...(scored.length <= NAMED && { text: scored.map((one) => percent(one.probability)) }),
+    type: "bar", x: range(scored.length), y: bits, marker: { color: ACCENT },
+    ...(scored.length <= NAMED && { text: scored.map((one) => percent(one.probability)) }),
     textposition: "outside", textangle: few ? 0 : -90, ...(!few && { textfont: { size: 12 } }), cliponaxis: false,
     constraintext: few ? "inside" : "none",  // turned, it is read above a thin bar, too
     customdata: scored.map((one, i) => `${labels[i]}: ${percent(one.probability)}, rank ${grouped(one.rank)}`),

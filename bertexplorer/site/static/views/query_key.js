@@ -1,7 +1,8 @@
 // Query and key: the products of single dimensions that add up to the attention score of one token in one head (Vaswani et al.,
 // 2017, section 3.2.1).
 import {
-  above, ACCENT, bars, beyondLimit, cells, Chart, clip, decimal, grouped, HIDDEN, label, MONO, percent, quote, range, safe, SIGNED, texts, title,
+  above, ACCENT, bars, beyondLimit, cells, Chart, clip, decimal, grouped, HIDDEN, label, MONO, percent, quote, range,
+  safe, SIGNED, texts, title,
 } from "../chart.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { argmax, mean, most, sum } from "../numbers.js";
@@ -21,9 +22,12 @@ export async function run(bert, text, { layer, head }) {
   const [query] = through("query", [pass.vector(layer - 1, position)]), keys = through("key", pass.vectors(layer - 1));
   const products = keys.map((key) => key.map((one, i) => one * query[i]));
   return {
-    head: [layer - 1, head - 1], tokens: ids.map((id) => bert.tokenizer.pieces[id]), position, query, keys, products, sums: products.map(sum),
+    head: [layer - 1, head - 1],
+    tokens: ids.map((id) => bert.tokenizer.pieces[id]),
+    position, query, keys, products, sums: products.map(sum),
     scores: products.map((row) => sum(row) / Math.sqrt(size)),
-    weights: [...pass.attention(layer - 1, head - 1, position)], isPicked: picked.length > 0, others: Math.max(0, picked.length - 1), leftOut: encoding.leftOut,
+    weights: [...pass.attention(layer - 1, head - 1, position)],
+    isPicked: picked.length > 0, others: Math.max(0, picked.length - 1), leftOut: encoding.leftOut,
     link: strongestLink(bert, encoding, pass, position),
   };
 }
@@ -39,14 +43,18 @@ function strongestLink(bert, encoding, pass, position) {
 export function rows(result) {
   const { head: [layer, head], tokens, position, query, keys, products, scores, weights } = result;
   const start = { layer: layer + 1, head: head + 1, from: tokens[position], from_position: position };
-  return strongest(result, Math.max(1, Math.floor(MAX_ROWS / query.length))).flatMap((j) => query.map((one, i) => ({
-    ...start, to: tokens[j], to_position: j, dimension: i, query: one, key: keys[j][i], product: products[j][i], score: scores[j], weight: weights[j],
-    seen: true,
-  })));
+  return strongest(result, Math.max(1, Math.floor(MAX_ROWS / query.length))).flatMap((j) => query.map(
+    (one, i) => ({
+      ...start, to: tokens[j], to_position: j, dimension: i, query: one, key: keys[j][i],
+      product: products[j][i], score: scores[j], weight: weights[j],
+      seen: true,
+    }),
+  ));
 }
 
 /** The positions of the tokens with the largest weights, in the order of the text. */
-const strongest = ({ weights }, count) => range(weights.length).sort((i, j) => weights[j] - weights[i] || i - j).slice(0, count).sort((i, j) => i - j);
+const strongest = ({ weights }, count) =>
+  range(weights.length).sort((i, j) => weights[j] - weights[i] || i - j).slice(0, count).sort((i, j) => i - j);
 
 export function draw(result) {
   const { tokens, position, query, keys, products, sums, scores, weights, head, link } = result, drawn = strongest(result, DRAWN);
@@ -56,7 +64,10 @@ export function draw(result) {
   const hover = drawn.map((j) => keys[j].map((key, i) => `${safe(tokens[j])}, dimension ${i}:<br>${product(i, key)}`));
   chart.add({ ...cells(drawn.map((j) => rounded(products[j])), SIGNED, -largest, largest, { hover, gap: 0 }), ygap: 2 });
   chart.add({
-    ...cells([rounded(query)], SIGNED, -furthest(query), furthest(query), { hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)], gap: 0 }),
+    ...cells([rounded(query)], SIGNED, -furthest(query), furthest(query), {
+      hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)],
+      gap: 0,
+    }),
     y0: QUERY, dy: 1, ygap: 2,
   });
   chart.add(texts(0, range(drawn.length), drawn.map((j) => decimal(scores[j], 1)), {
@@ -64,10 +75,13 @@ export function draw(result) {
   }));
   const root = Math.sqrt(query.length).toFixed(2);
   const tips = drawn.map((j) => `${safe(tokens[j])}: ${decimal(sums[j])} ÷ ${root} = ${decimal(scores[j])}, weight ${percent(weights[j])}`);
-  chart.add(bars(drawn.map((j) => weights[j]), ACCENT, { text: drawn.map((j) => percent(weights[j])), hover: tips, xaxis: "x3", textfont: { size: 12 } }));
+  chart.add(bars(drawn.map((j) => weights[j]), ACCENT, {
+    text: drawn.map((j) => percent(weights[j])), hover: tips, xaxis: "x3", textfont: { size: 12 },
+  }));
   const names = drawn.map((j) => `${j === position ? "▸ " : ""}${label(tokens[j], LETTERS)}`);
   chart.axes("y", {
-    tickvals: [QUERY, ...range(drawn.length)], ticktext: ["query", ...names], tickfont: { family: MONO, size: 12 }, range: [drawn.length - 0.4, QUERY - 0.6],
+    tickvals: [QUERY, ...range(drawn.length)], ticktext: ["query", ...names],
+    tickfont: { family: MONO, size: 12 }, range: [drawn.length - 0.4, QUERY - 0.6],
     showgrid: false, fixedrange: true,
   });
   chart.layout.xaxis = { domain: MAP, title: title("dimension (orange −, blue +)"), showgrid: false, fixedrange: true };
@@ -92,7 +106,8 @@ export function say(result) {
     `In head ${placeName(head)}, ${name(position)} gives ${percent(weights[best])} of its attention to ${name(best)}: ${row.length} products sum to `
       + `${decimal(sums[best], 1)}, which divided by √${row.length} is a score of ${decimal(scores[best], 1)}; the mean over the tokens is ${decimal(mean(scores), 1)}. `
       + `Dimension ${first} counts most, with ${decimal(row[first], 1)}.`,
-    leadsAway(result) && `Its strongest look at another word is in head ${placeName(link.head)}: ${percent(link.weight)} to ${name(link.target)}.`,
+    leadsAway(result)
+      && `Its strongest look at another word is in head ${placeName(link.head)}: ${percent(link.weight)} to ${name(link.target)}.`,
     !result.isPicked && "Press a token to see its query.",
     result.others && `${result.others} more picked token${result.others > 1 ? "s are" : " is"} not shown.`,
     tokens.length > DRAWN && `Of ${grouped(tokens.length)} tokens, the ${DRAWN} with the largest weights are drawn.`,

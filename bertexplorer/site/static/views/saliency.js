@@ -1,6 +1,7 @@
 // Saliency: which tokens a prediction depends on, by hiding them (Zeiler and Fergus, 2014; Li et al., 2016).
 import {
-  above, ACCENT, bars, beyondLimit, Chart, coloured, decimal, fromZero, grouped, joinNames, label, onlyFirstMask, ORANGE, percent, quote, range, signed, TEXT, ticks,
+  above, ACCENT, bars, beyondLimit, Chart, coloured, decimal, fromZero, grouped, joinNames, label, onlyFirstMask,
+  ORANGE, percent, quote, range, signed, TEXT, ticks,
 } from "../chart.js";
 import { most, sum } from "../numbers.js";
 import { ask } from "../question.js";
@@ -16,7 +17,10 @@ export async function run(bert, text, { method, target, word, merge }) {
   const open = range(encoding.ids.length).filter((i) => encoding.ids[i] !== bert.tokenizer.maskId);
   const size = Math.ceil(open.length / Math.max(FEWEST, Math.floor(PASS_TOKENS / encoding.ids.length)));
   const groups = range(Math.ceil(open.length / size)).map((i) => open.slice(i * size, (i + 1) * size));
-  const [value, ...without] = (await question.rows([encoding, ...groups.map((group) => bert.tokenizer.hide(encoding, group))])).map(question.number);
+  const [value, ...without] = (await question.rows([
+    encoding,
+    ...groups.map((group) => bert.tokenizer.hide(encoding, group)),
+  ])).map(question.number);
   const drops = new Float64Array(encoding.ids.length);
   groups.forEach((group, i) => { for (const at of group) drops[at] = (value - without[i]) / group.length; });
   return {
@@ -40,16 +44,24 @@ export function rows({ target, answer, value, units }) {
 }
 
 export function draw({ target, answer, units }) {
-  const parts = shares(units), strongest = range(units.length).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, DRAWN).sort((a, b) => a - b);
+  const parts = shares(units);
+  const strongest = range(units.length)
+    .sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]))
+    .slice(0, DRAWN)
+    .sort((a, b) => a - b);
   const drawn = strongest.map((i) => units[i]);
   const scores = drawn.map((unit) => unit.score), text = scores.map((score) => signed(score)), name = label(answer, 14);
-  const hover = strongest.map((i) => `${label(units[i].label, 30)}, occlusion: ${signed(units[i].score)}, ${signed(100 * parts[i], 0)} % of the total`);
+  const hover = strongest.map((i) =>
+    `${label(units[i].label, 30)}, occlusion: ${signed(units[i].score)}, ${signed(100 * parts[i], 0)} % of the total`);
   const chart = new Chart({
     ...bars(scores, "", { text, hover, textfont: { size: 13, color: TEXT } }),
     marker: { color: scores.map((score) => (score >= 0 ? ACCENT : ORANGE)), opacity: drawn.map((unit) => (unit.special ? 0.5 : 1)) },
   });
   chart.axes("x", { range: fromZero(scores), showticklabels: false, showgrid: false });
-  chart.axes("y", { range: [drawn.length - 0.5, -0.5], showgrid: false, ...ticks(drawn.map((unit) => label(unit.label, LETTERS)), { mono: 13 }) });
+  chart.axes("y", {
+    range: [drawn.length - 0.5, -0.5], showgrid: false,
+    ...ticks(drawn.map((unit) => label(unit.label, LETTERS)), { mono: 13 }),
+  });
   chart.vline(0, 1, { line: { color: "rgba(138,148,163,0.6)", width: 1 } });
   const lines = [`${coloured("◀", ORANGE)} against ${name} for ${coloured("▶", ACCENT)}, in nats`];
   if (units.length > DRAWN) lines.push(`the ${DRAWN} strongest of ${grouped(units.length)}`);
@@ -67,7 +79,8 @@ export function colours({ units }) {
 export function say({ target, answer, value, probability, units, group, otherMasks, leftOut }) {
   const number = target === "mask" ? `log-probability ${logProbability(value)}` : `log-odds ${signed(value)}`;
   const ordered = [...units].sort((a, b) => b.score - a.score), worst = ordered.at(-1);
-  const told = (unit) => `${quote(unit.label)} (${signed(unit.score)})`, best = ordered.slice(0, 3).filter((unit) => unit.score > 0).map(told);
+  const told = (unit) => `${quote(unit.label)} (${signed(unit.score)})`;
+  const best = ordered.slice(0, 3).filter((unit) => unit.score > 0).map(told);
   const against = worst.score < 0 ? `; ${quote(worst.label)} speaks against it most (${signed(worst.score)})` : "";
   return [
     `${quote(answer)} has ${percent(probability)} here (${number}).`,

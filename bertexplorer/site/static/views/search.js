@@ -1,5 +1,7 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
-import { above, ACCENT, bars, Chart, clip, coloured, grouped, HIDDEN, label, ORANGE, quote, range, safe, texts, title, wrap } from "../chart.js";
+import {
+  above, ACCENT, bars, Chart, clip, coloured, grouped, HIDDEN, label, ORANGE, quote, range, safe, texts, title, wrap,
+} from "../chart.js";
 import { dot, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit } from "../vectors.js";
@@ -7,8 +9,13 @@ import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit 
 const MAX_LINES = 10_000, ROW = 62, LETTERS = 37;  // pixels of a result; letters in a line of it
 
 export async function run(bert, text, options, inputs) {
-  const layer = layerOf(bert, options.layer), lines = linesOf(options, inputs), { pooling, top } = options, searched = lines ?? bert.sentences;
-  if (searched.length > MAX_LINES) throw new Refusal(`${grouped(searched.length)} lines were given; the limit is ${grouped(MAX_LINES)}. Give fewer.`);
+  const layer = layerOf(bert, options.layer);
+  const lines = linesOf(options, inputs);
+  const { pooling, top } = options;
+  const searched = lines ?? bert.sentences;
+  if (searched.length > MAX_LINES) {
+    throw new Refusal(`${grouped(searched.length)} lines were given; the limit is ${grouped(MAX_LINES)}. Give fewer.`);
+  }
   const encoding = bert.tokenizer.encode(text), [vector] = await sentenceVectors(bert, [encoding], layer, pooling), query = unit(vector);
   const read = async (some) => {
     const { encodings, indices, notes } = encodeLines(bert, some);

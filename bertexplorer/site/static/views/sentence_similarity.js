@@ -1,8 +1,8 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
 import {
-  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, PALE, percent, quote, safe,
-  SHADES, signed, ticks, title,
+  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label,
+  LIGHT_SIGNED, PALE, percent, quote, safe, SHADES, signed, ticks, title,
 } from "../chart.js";
 import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
 import { alone, parseTexts } from "../passages.js";
@@ -10,7 +10,8 @@ import { Refusal } from "../tokens.js";
 import { unitsOf } from "../units.js";
 import { cosines, encodeLines, linesOf, once, sentenceVectors } from "../vectors.js";
 
-const MAX_LINES = 300, MAX_CELLS = 20_000, MAX_TEXTS = 20;  // lines whose pairs tell what chance gives; texts that are compared with each other
+// lines whose pairs tell what chance gives; texts that are compared with each other
+const MAX_LINES = 300, MAX_CELLS = 20_000, MAX_TEXTS = 20;
 const CELL = 30, TEXT = 34, HISTOGRAM = 120, GAP = 92;  // pixels: a row, one of several texts, the lowest panel, between panels
 const BINS = 40, NUMBERED = 12;  // words of a side up to which cells show their numbers
 const WAYS = { max: "the maximum over all tokens" }, MEAN = "the mean over all tokens";  // how a vector is made
@@ -19,22 +20,33 @@ export async function run(bert, text, options, inputs) {
   const lines = linesOf(options, inputs);
   if (!text.second.trim()) throw new Refusal("There is only one text. Type the other as the second sentence to compare them.", "pair");
   const { pooling } = options;
-  if (options.terms === "input words" || pooling === "CLS") throw new Refusal("In a browser the parts are those of the last layer, added up by the pooling; for the others, install the explorer.");
+  if (options.terms === "input words" || pooling === "CLS") {
+    throw new Refusal(
+      "In a browser the parts are those of the last layer, added up by the pooling; for the others, install the explorer.",
+    );
+  }
   const encodings = [0, 1].map((side) => bert.tokenizer.encode(alone(text, side))), passes = await bert.passes(encodings);
-  const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling)), [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1)));
+  const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling));
+  const [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1)));
   const scale = length(first) * length(second) || 1;
   const [rows, columns] = encodings.map((encoding, side) => partsOf(bert, encoding, terms[side], options.merge));
   if (rows.length * columns.length > MAX_CELLS) {
     throw new Refusal(`The texts have ${grouped(rows.length)} and ${grouped(columns.length)} words; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
   }
-  const matrix = rows.map((row) => columns.map((column) => dot(row.vector, column.vector) / scale)), similarity = dot(first, second) / scale;
+  const matrix = rows.map((row) => columns.map((column) => dot(row.vector, column.vector) / scale));
+  const similarity = dot(first, second) / scale;
   const { group, table } = await compareAll(bert, text, options);
-  const { chance, notes } = lines ? await unrelated(bert, lines, pooling) : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
+  const { chance, notes } = lines
+    ? await unrelated(bert, lines, pooling)
+    : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
   return {
     matrix, similarity, gap: similarity - sum(matrix.map(sum)), rows, columns, pairs: pairsOf(matrix, rows, columns),
     chance, asSimilar: chance.filter((one) => one >= similarity).length, ownLines: Boolean(lines), pooling,
     cut: encodings.map((one) => one.leftOut), notes, group, table,
-    shown: onStrip(bert.tokenizer.encode(text), [rows, columns], [matrix.map(sum), columns.map((_, j) => sum(matrix.map((row) => row[j])))]),
+    shown: onStrip(bert.tokenizer.encode(text), [rows, columns], [
+      matrix.map(sum),
+      columns.map((_, j) => sum(matrix.map((row) => row[j]))),
+    ]),
   };
 }
 
@@ -74,17 +86,22 @@ async function compareAll(bert, { first, second }, { others, pooling }) {
 
 /** The cosines of pairs of unrelated lines, ascending; lines with the same label are not paired. */
 async function unrelated(bert, lines, pooling) {
-  const { encodings, indices, notes } = encodeLines(bert, lines.slice(0, MAX_LINES)), vectors = await sentenceVectors(bert, encodings, bert.layers, pooling);
+  const { encodings, indices, notes } = encodeLines(bert, lines.slice(0, MAX_LINES));
+  const vectors = await sentenceVectors(bert, encodings, bert.layers, pooling);
   const labels = indices.map((i) => lines[i][0] || String(i));
   const chance = cosines(vectors).flatMap((row, i) => row.filter((_, j) => j < i && labels[i] !== labels[j]));
   if (!chance.length) throw new Refusal("The lines form no pair of different labels. Give lines with two labels, or without any.");
   chance.sort((a, b) => a - b);
-  return { chance, notes: `${notes} ${lines.length > MAX_LINES ? `Only the first ${MAX_LINES} of ${grouped(lines.length)} lines are paired.` : ""}`.trim() };
+  return {
+    chance,
+    notes: `${notes} ${lines.length > MAX_LINES ? `Only the first ${MAX_LINES} of ${grouped(lines.length)} lines are paired.` : ""}`.trim(),
+  };
 }
 
 /** The token of the pair -> what its word adds, where the two are the same characters. */
 function onStrip({ spans }, parts, sums) {
-  const value = (span) => sums[span.side][parts[span.side].findIndex((part) => part.span?.start <= span.start && span.end <= part.span.end)];
+  const value = (span) =>
+    sums[span.side][parts[span.side].findIndex((part) => part.span?.start <= span.start && span.end <= part.span.end)];
   return Object.fromEntries(spans.flatMap((span, i) => (span && value(span) !== undefined ? [[i, value(span)]] : [])));
 }
 
@@ -118,13 +135,16 @@ function drawCells(chart, { matrix, rows: across, columns }) {
 /** The cosine of each two of several texts. A press on a cell opens the pair. */
 function drawGroup(chart, { group, table }) {
   const customdata = group.map((first) => group.map((second) => ({
-    text: safe(first), pair: safe(second), set: { others: safe(group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ")) },
+    text: safe(first), pair: safe(second),
+    set: { others: safe(group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ")) },
   })));
   const isSmall = group.length <= NUMBERED, text = table.map((row) => row.map((one) => (isSmall ? decimal(100 * one, 0) : "")));
   const apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
-  const hovertext = group.map((first, i) => group.map((second, j) => `${label(first, 40)}<br>${label(second, 40)}<br>${decimal(table[i][j], 3)}`));
+  const hovertext = group.map((first, i) =>
+    group.map((second, j) => `${label(first, 40)}<br>${label(second, 40)}<br>${decimal(table[i][j], 3)}`));
   chart.add({
-    ...cells(table, SHADES, least(apart) - 0.01, most(apart) + 0.01, { text, customdata, gap: 2 }), hovertext, hovertemplate: "%{hovertext}<extra></extra>",
+    ...cells(table, SHADES, least(apart) - 0.01, most(apart) + 0.01, { text, customdata, gap: 2 }),
+    hovertext, hovertemplate: "%{hovertext}<extra></extra>",
   }, 2);
   chart.axes("y", down(group.map((one, i) => `${i + 1}. ${label(one, 11)}`)), 2);
   chart.axes("x", { side: "top", ...fromOne(group.length) }, 2);
@@ -133,12 +153,16 @@ function drawGroup(chart, { group, table }) {
 
 /** How many pairs of unrelated lines have each cosine. */
 function drawChance(chart, { chance, similarity, ownLines }, row) {
-  const low = Math.min(chance[0], similarity), high = Math.max(chance.at(-1), similarity), space = 0.03 * (high - low) || 1, width = (high - low) / BINS || 1;
+  const low = Math.min(chance[0], similarity);
+  const high = Math.max(chance.at(-1), similarity);
+  const space = 0.03 * (high - low) || 1;
+  const width = (high - low) / BINS || 1;
   const counts = range(BINS).map(() => 0);
   for (const one of chance) counts[Math.min(BINS - 1, Math.floor((one - low) / width))] += 1;
   const middles = counts.map((_, i) => low + (i + 0.5) * width);
   chart.add({
-    type: "bar", x: middles, y: counts, marker: { color: PALE }, customdata: middles.map((middle, i) => `${decimal(middle)}: ${counted(counts[i], "pair")}`),
+    type: "bar", x: middles, y: counts, marker: { color: PALE },
+    customdata: middles.map((middle, i) => `${decimal(middle)}: ${counted(counts[i], "pair")}`),
     hovertemplate: "%{customdata}<extra></extra>",
   }, row);
   chart.vline(similarity, row, { line: { color: ACCENT, width: 3 } });
@@ -152,7 +176,10 @@ export function colours({ shown }) {
   return Object.fromEntries(Object.entries(shown).map(([position, value]) => [position, value / furthest]));
 }
 
-export function say({ matrix, similarity, rows: across, columns, pairs, chance, asSimilar: many, ownLines, pooling, cut, notes, group, table }) {
+export function say({
+  matrix, similarity, rows: across, columns, pairs, chance, asSimilar: many, ownLines, pooling, cut, notes,
+  group, table,
+}) {
   const asMany = ["none is", "one is"][many] ?? `${grouped(many)} (${percent(many / chance.length)}) are`;
   const first = pairs.slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
   const best = first.map(([i, j]) => `${quote(clip(across[i].label))} with ${quote(clip(columns[j].label))} (${signed(matrix[i][j], 3)})`);
@@ -168,6 +195,8 @@ export function say({ matrix, similarity, rows: across, columns, pairs, chance, 
     "The cells sum to the cosine exactly. They are of the last layer, whose tokens have read each other, so they say where the similarity is, "
       + "not which word brought it there.",
     `Each text’s vector is ${WAYS[pooling] ?? MEAN}.`,
-    ...["first", "second"].map((which, i) => cut[i] && `${counted(cut[i], "token")} of the ${which} text are beyond the limit and not read.`), notes,
+    ...["first", "second"].map((which, i) =>
+      cut[i] && `${counted(cut[i], "token")} of the ${which} text are beyond the limit and not read.`),
+    notes,
   ].filter(Boolean).join(" ");
 }

@@ -11,7 +11,10 @@ const TOP = 5, CELL = 34, BAR = 46, GAP = 96;  // answers; pixels
 const CHANGES = [[0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1, "#2b6cb0"]];
 
 export async function run(bert, text, { off: typed, word, target }) {
-  const question = await askToChange(bert, text, target, word), { encoding, index } = question, off = parseHeads(typed, bert), every = range(bert.layers);
+  const question = await askToChange(bert, text, target, word);
+  const { encoding, index } = question;
+  const off = parseHeads(typed, bert);
+  const every = range(bert.layers);
   const pair = encoding.secondStart >= 0 && bert.has.includes("next_sentence");
   const switches = (places) => every.map((layer) => range(bert.heads).map((head) => Number(!isOff(places, layer, head))));
   const settings = [[], ...every.flatMap((layer) => range(bert.heads).map((head) => [[layer, head]])), off].map(switches);
@@ -33,7 +36,8 @@ const isOff = (off, layer, head) => off.some(([i, j]) => i === layer && j === he
 
 export function rows({ answer, off, before, after, change }) {
   return change.flatMap((line, layer) => line.map((bits, head) => ({
-    layer: layer + 1, head: head + 1, off: isOff(off, layer, head), target: answer, change_bits: bits, probability: before.value * 2 ** bits,
+    layer: layer + 1, head: head + 1, off: isOff(off, layer, head), target: answer, change_bits: bits,
+    probability: before.value * 2 ** bits,
     probability_all_on: before.value, probability_with_the_chosen_off: after.value, neurons_off: "", random_sets_mean: "",
   })));
 }
@@ -56,11 +60,13 @@ function drawSwitches(chart, { off, change }) {
   const limit = Math.max(0.05, most(change.flat().map(Math.abs)));
   const pressed = (layer, head) => (isOff(off, layer, head) ? off.filter(([i, j]) => i !== layer || j !== head) : [...off, [layer, head]]);
   const leads = change.map((line, layer) => line.map((_, head) => ({ set: { off: listed(pressed(layer, head)).join(", ") } })));
-  const text = change.map((line, layer) => line.map((bits, head) => `${placeName([layer, head])}${isOff(off, layer, head) ? ", off" : ""}: ${signed(bits)} bits`));
+  const text = change.map((line, layer) => line.map((bits, head) =>
+    `${placeName([layer, head])}${isOff(off, layer, head) ? ", off" : ""}: ${signed(bits)} bits`));
   const rounded = change.map((line) => line.map((bits) => Math.round(1000 * bits) / 1000)), crossed = sorted(off);
   chart.add({ ...cells(rounded, CHANGES, -limit, limit, { gap: 2, customdata: leads, hovertemplate: "%{text}<extra></extra>" }), text }, 1);
   chart.add({
-    type: "scatter", x: crossed.map(([, head]) => head), y: crossed.map(([layer]) => layer), mode: "markers", marker: { symbol: "x", size: 12, color: INK },
+    type: "scatter", x: crossed.map(([, head]) => head), y: crossed.map(([layer]) => layer), mode: "markers",
+    marker: { symbol: "x", size: 12, color: INK },
     customdata: crossed.map(([layer, head]) => leads[layer][head]), hoverinfo: "skip",
   }, 1);
   chart.axes("y", { autorange: "reversed", fixedrange: true, ...fromOne(change.length, change.length <= 12 ? 1 : 2, "layer ") }, 1);

@@ -29,13 +29,22 @@ export async function run(bert, text, { words: asked, top }) {
   await bert.logProbs([]);  // refuses if there is no head
   const { parts, slots } = split(bert, text);
   if (SLOT.test(text.second)) throw new Refusal("The alternatives are in the second sentence. Write them in the first one.");
-  if (!slots.length) throw new Refusal("The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy.");
-  if (slots.reduce((count, slot) => count * slot.length, 1) > MAX_FILLINGS) throw new Refusal(`The alternatives give more than ${MAX_FILLINGS} sentences. Remove some.`);
+  if (!slots.length) {
+    throw new Refusal(
+      "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy.",
+    );
+  }
+  if (slots.reduce((count, slot) => count * slot.length, 1) > MAX_FILLINGS) {
+    throw new Refusal(`The alternatives give more than ${MAX_FILLINGS} sentences. Remove some.`);
+  }
   const fillings = slots.reduce((begun, slot) => begun.flatMap((choices) => slot.map((choice) => [...choices, choice])), [[]]);
   const texts = fillings.map((choices) => fill(parts, choices));
-  const encodings = texts.map((one) => encodeMasked(bert, { first: one, second: text.second, hidden: text.hidden.filter((span) => span.side) }));
+  const encodings = texts.map((one) =>
+    encodeMasked(bert, { first: one, second: text.second, hidden: text.hidden.filter((span) => span.side) }));
   const spots = encodings.map((one) => one.masked.slice(0, 1));
-  const wanted = parseWords(asked), found = (await bert.maskedLogProbs(encodings, spots)).flat(), pieceOf = (id) => bert.tokenizer.pieces[id];
+  const wanted = parseWords(asked);
+  const found = (await bert.maskedLogProbs(encodings, spots)).flat();
+  const pieceOf = (id) => bert.tokenizer.pieces[id];
   const result = { fillings, texts, answers: found.map((row) => pieceOf(argmax(row))) };
   if (!wanted.length) {
     const likely = topk(found[0].map((_, id) => sum(found.map((row) => Math.exp(row[id])))), top);
@@ -43,14 +52,16 @@ export async function run(bert, text, { words: asked, top }) {
   }
   const probabilities = [];
   for (const [i, encoding] of encodings.entries()) {
-    const scores = new Map((await scoreWords(bert, encoding, spots[i][0], found[i], wanted)).map((score) => [score.word, score.probability]));
+    const scores = new Map((await scoreWords(bert, encoding, spots[i][0], found[i], wanted))
+      .map((score) => [score.word, score.probability]));
     probabilities.push(wanted.map((word) => scores.get(word)));
   }
   return { ...result, words: wanted, probabilities };
 }
 
 export function rows({ fillings, texts, words, probabilities }) {
-  return fillings.flatMap((filling, i) => words.map((word, j) => ({ filling: filling.join(" / "), text: texts[i], word, probability: probabilities[i][j] })));
+  return fillings.flatMap((filling, i) =>
+    words.map((word, j) => ({ filling: filling.join(" / "), text: texts[i], word, probability: probabilities[i][j] })));
 }
 
 export function draw({ fillings, texts, words, probabilities }) {
@@ -67,7 +78,8 @@ export function draw({ fillings, texts, words, probabilities }) {
 
 export function say({ fillings, texts, words, probabilities, answers }) {
   if (fillings.length === 1) return `For ${quote(texts[0])} it would put ${quote(answers[0])}.`;
-  const columns = words.map((_, j) => probabilities.map((line) => line[j])), spreads = columns.map((column) => most(column) - least(column));
+  const columns = words.map((_, j) => probabilities.map((line) => line[j]));
+  const spreads = columns.map((column) => most(column) - least(column));
   const at = argmax(spreads), column = columns[at];
   if (spreads[at] < 0.001) return `None of these words moves by 0.1 % or more between the ${fillings.length} sentences.`;
   const told = (i) => `${percent(column[i])} for ${quote(fillings[i].join(" / "))}`;

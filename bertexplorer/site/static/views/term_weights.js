@@ -1,7 +1,8 @@
 // Term weights: the words by which a text would be found. A piece of the vocabulary weighs max_i log(1 + relu(logit_ij)) over the
 // tokens i of the text, as in SPLADE (Formal et al., 2021), and two texts score the sum of the products of their weights.
 import {
-  above, ACCENT, bars, beyondLimit, Chart, clip, counted, decimal, down, fromZero, grouped, heightOf, joinNames, label, ORANGE, PALE, percent, quote,
+  above, ACCENT, bars, beyondLimit, Chart, clip, counted, decimal, down, fromZero, grouped, heightOf, joinNames, label,
+  ORANGE, PALE, percent, quote,
 } from "../chart.js";
 import { most, range, sum } from "../numbers.js";
 import { alone } from "../passages.js";
@@ -13,14 +14,18 @@ const DENSE = 0.02;  // share of the vocabulary beyond which the weights are not
 
 export async function run(bert, text, { top }) {
   await bert.logits([]);  // refuses if there is no head
-  const { tokenizer } = bert, encodings = (text.second.trim() ? [0, 1] : [0]).map((side) => tokenizer.encode(alone(text, side))), weighed = [];
+  const { tokenizer } = bert;
+  const encodings = (text.second.trim() ? [0, 1] : [0]).map((side) => tokenizer.encode(alone(text, side)));
+  const weighed = [];
   for (const encoding of encodings) weighed.push(await weigh(bert, encoding));
-  const held = encodings.map(({ ids }) => new Set(ids)), texts = encodings.map((encoding, i) => termsOf(bert, encoding, weighed[i], held[i], top));
+  const held = encodings.map(({ ids }) => new Set(ids));
+  const texts = encodings.map((encoding, i) => termsOf(bert, encoding, weighed[i], held[i], top));
   const isPair = texts.length === 2;
   const products = isPair ? weighed[0].weights.map((one, i) => one * weighed[1].weights[i]) : [];
   const both = isPair ? [...held[0]].filter((id) => held[1].has(id) && !tokenizer.specialIds.has(id)) : [];
   const common = largest(bert, products, top).map((id) => ({
-    word: tokenizer.pieces[id], weight: products[id], own: both.includes(id), sources: encodings.map((encoding, i) => sourceOf(bert, encoding, weighed[i], id)),
+    word: tokenizer.pieces[id], weight: products[id], own: both.includes(id),
+    sources: encodings.map((encoding, i) => sourceOf(bert, encoding, weighed[i], id)),
   }));
   return {
     texts, common, score: isPair ? sum(products) : null, literal: sum(both.map((id) => products[id])), vocabulary: tokenizer.pieces.length,
@@ -30,7 +35,10 @@ export async function run(bert, text, { top }) {
 
 /** {weights of all pieces, where: the position that gives it}. */
 async function weigh(bert, encoding) {
-  const pass = await bert.forward(encoding), vectors = pass.vectors(bert.layers), size = bert.tokenizer.pieces.length, best = new Float64Array(size);
+  const pass = await bert.forward(encoding);
+  const vectors = pass.vectors(bert.layers);
+  const size = bert.tokenizer.pieces.length;
+  const best = new Float64Array(size);
   const where = new Int32Array(size);
   for (let at = 0; at < vectors.length; at += CHUNK) {
     for (const [i, row] of (await bert.logits(vectors.slice(at, at + CHUNK))).entries()) {
@@ -55,7 +63,10 @@ function largest({ tokenizer: { pieces, specialIds } }, weights, count) {
 /** The terms of one text: those that it has and those that the head adds, and the largest weight that a token gives to an added one. */
 function termsOf(bert, encoding, weighed, held, top) {
   const { weights, where } = weighed;
-  const term = (own) => (id) => ({ word: bert.tokenizer.pieces[id], weight: weights[id], own, sources: [sourceOf(bert, encoding, weighed, id)] });
+  const term = (own) => (id) => ({
+    word: bert.tokenizer.pieces[id], weight: weights[id], own,
+    sources: [sourceOf(bert, encoding, weighed, id)],
+  });
   const added = largest(bert, weights.map((one, id) => (held.has(id) ? 0 : one)), top), shades = new Map();
   for (const id of added) shades.set(where[id], Math.max(shades.get(where[id]) ?? 0, weights[id]));
   return {
@@ -72,7 +83,9 @@ function onStrip(places, texts) {
 }
 
 export function rows({ texts, common }) {
-  const row = (kind) => ({ word, weight, own, sources }) => ({ kind, word, weight, in_text: own, from_first: sources[0], from_second: sources[1] ?? "" });
+  const row = (kind) => ({ word, weight, own, sources }) => ({
+    kind, word, weight, in_text: own, from_first: sources[0], from_second: sources[1] ?? "",
+  });
   return [...texts.flatMap(({ own, added }, i) => [...own, ...added].map(row(NAMES[i]))), ...common.map(row("both"))];
 }
 
@@ -103,7 +116,9 @@ export function say(result) {
   const { texts, vocabulary } = result, counts = texts.map(({ aboveZero }) => aboveZero);
   const have = `${counts.map((one) => grouped(one)).join(" and ")} of ${counted(vocabulary, "piece")} have a weight`;
   const isDense = Math.min(...counts) > DENSE * vocabulary;
-  const density = isDense ? `${have}: this checkpoint was not trained for such a search, where a few hundred have one.` : `${have}, few enough for a search by words.`;
+  const density = isDense
+    ? `${have}: this checkpoint was not trained for such a search, where a few hundred have one.`
+    : `${have}, few enough for a search by words.`;
   return [
     ...(texts.length === 2 ? [sayShared(result)] : []),
     ...texts.map(({ added }, i) => sayAdded(added, texts.length === 2 ? `To the ${NAMES[i]} text` : "To the words of the text")), density,

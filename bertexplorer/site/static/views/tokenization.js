@@ -29,7 +29,8 @@ function wordsOf(tokenizer, encoding) {
     if (word !== null && !isTyped) groups.set(word, [...(groups.get(word) ?? []), i]);
   });
   return [...groups.values()].map((positions) => {
-    const spans = positions.map((at) => encoding.spans[at]), text = encoding.texts[spans[0].side].slice(spans[0].start, spans.at(-1).end).join("");
+    const spans = positions.map((at) => encoding.spans[at]);
+    const text = encoding.texts[spans[0].side].slice(spans[0].start, spans.at(-1).end).join("");
     const read = tokenizer.words(text, 0).flat().map(({ char }) => char).join(""), { steps, reason } = cut(tokenizer, read);
     return { text, read, steps: steps.slice(0, positions.length), reason };
   });
@@ -57,7 +58,9 @@ export function rows({ tokens, ids, segments, norms, cosines }) {
 }
 
 export function draw(result) {
-  const { tokens, ids, segments, norms, cosines } = result, words = wordsToDraw(result), columns = Object.entries({ ...norms, cosine: cosines });
+  const { tokens, ids, segments, norms, cosines } = result;
+  const words = wordsToDraw(result);
+  const columns = Object.entries({ ...norms, cosine: cosines });
   const first = words.length ? 2 : 1;
   const above = LINE * sum(words.map((word) => word.steps.length)) + Math.floor(LINE / 2) * Math.max(0, words.length - 1);
   const count = Math.min(SHOWN, tokens.length), below = BAR * count, inner = above + below + (words.length ? GAP : 0);
@@ -74,9 +77,13 @@ export function draw(result) {
   }
   const hover = range(count).map((i) => `${safe(tokens[i])}: id ${ids[i]}, position ${i}, segment ${segments[i]}`);
   columns.forEach(([name, all], column) => {
-    const values = all.slice(0, count), digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1, panel = first + column;
+    const values = all.slice(0, count);
+    const digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1;
+    const panel = first + column;
     const number = panel === 1 ? "" : panel, furthest = Math.max(most(values.map(Math.abs)), 1e-6), start = column * (width + APART);
-    const trace = bars(values, COLOURS[name] ?? GREY, { text: values.map((one) => one.toFixed(digits)), hover, textfont: { size: 12 }, constraintext: "none" });
+    const trace = bars(values, COLOURS[name] ?? GREY, {
+      text: values.map((one) => one.toFixed(digits)), hover, textfont: { size: 12 }, constraintext: "none",
+    });
     chart.add({ ...trace, hovertemplate: `%{customdata}<br>${name} %{x:.3f}<extra></extra>` }, panel);
     chart.layout[`xaxis${number}`] = {
       anchor: axis("y", panel), domain: [start, start + width], range: [Math.min(0, least(values)) * 3.1, furthest * 3.1], visible: false,
@@ -108,7 +115,10 @@ function drawCuts(chart, words) {
   for (const word of words) {
     const top = places.length ? places.at(-1) + 1.5 : 0, lines = word.steps.map((_, i) => top + i), letters = [...clip(word.read, width)];
     const blank = Array(width - letters.length).fill(null);
-    const z = word.steps.map(({ start, end }) => [...letters.map((_, i) => (word.reason ? UNKNOWN : i < start ? TAKEN : i < end ? MATCHED : REST)), ...blank]);
+    const z = word.steps.map(({ start, end }) => [
+      ...letters.map((_, i) => (word.reason ? UNKNOWN : i < start ? TAKEN : i < end ? MATCHED : REST)),
+      ...blank,
+    ]);
     const text = z.map((row) => row.map((state, i) => (state === TAKEN || state === null ? "" : safe(letters[i]))));
     const hover = word.steps.map((_, i) => Array(width).fill(hoverOf(word, i)));
     const trace = cells(z, SHADES, 0.5, 4.5, { text, hover, y: lines, textfont: { family: MONO, size: 13 }, hoverongaps: false });
@@ -116,7 +126,10 @@ function drawCuts(chart, words) {
     places.push(...lines);
   }
   const pieces = words.flatMap((word) => word.steps.map((step) => label(step.piece, 10)));
-  chart.axes("y", { range: [places.at(-1) + 0.5, -0.5], showgrid: false, tickvals: places, ticktext: pieces, tickfont: { family: MONO, size: 13 } }, 1);
+  chart.axes("y", {
+    range: [places.at(-1) + 0.5, -0.5], showgrid: false, tickvals: places, ticktext: pieces,
+    tickfont: { family: MONO, size: 13 },
+  }, 1);
 }
 
 function hoverOf({ text, steps, reason }, i) {
@@ -125,12 +138,16 @@ function hoverOf({ text, steps, reason }, i) {
 }
 
 export function say(result) {
-  const { words, tokens, norms, cosines } = result, known = cutWords(result).filter((word) => !word.reason), unknown = words.find((word) => word.reason);
+  const { words, tokens, norms, cosines } = result;
+  const known = cutWords(result).filter((word) => !word.reason);
+  const unknown = words.find((word) => word.reason);
   const long = (name) => `${name} ${mean(norms[name]).toFixed(2)}`;
   const longest = known.reduce((best, word) => (word.steps.length > best.steps.length ? word : best), known[0]);
   const lengths = ["word", "position", "segment"].filter((name) => norms[name]).map(long);
   return [
-    `${words.length === 1 ? "1 word becomes" : `${words.length} words and punctuation marks become`} ${tokens.length} tokens, special ones included.`,
+    `${
+      words.length === 1 ? "1 word becomes" : `${words.length} words and punctuation marks become`
+    } ${tokens.length} tokens, special ones included.`,
     longest && `${quote(clip(longest.text, 40))} is cut into ${longest.steps.slice(0, 12).map((step) => step.piece).join(" + ")}.`,
     unknown && `${quote(clip(unknown.text, 40))} becomes ${unknown.steps[0].piece}: ${unknown.reason}.`,
     `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. `

@@ -10,30 +10,46 @@ import { excerpt, findOccurrences, remarksOn } from "../words.js";
 
 const MAX_OCCURRENCES = 40, NUMBERED = 9;  // occurrences up to which cells show their numbers
 const SHADES = [[0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1, "#1d548f"]];
-const WIDEST = 300, LINES = 190, GAP = 62, PLOT = 0.55;  // pixels: the cells, the panel below, between them; the share of the width for the lines
+// pixels: the cells, the panel below, between them; the share of the width for the lines
+const WIDEST = 300, LINES = 190, GAP = 62, PLOT = 0.55;
 
 export async function run(bert, text, options) {
-  const layer = layerOf(bert, options.layer), matches = findOccurrences(bert, text, options, 2), occurrences = matches.occurrences.slice(0, MAX_OCCURRENCES);
+  const layer = layerOf(bert, options.layer);
+  const matches = findOccurrences(bert, text, options, 2);
+  const occurrences = matches.occurrences.slice(0, MAX_OCCURRENCES);
   const groups = matches.encodings.map((_, i) => occurrences.filter((one) => one.index === i).map((one) => one.positions));
   const vectors = await wordVectors(bert, matches.encodings, groups);
-  const tables = occurrences.map(({ index, positions }) => meanRow(positions.map((at) => bert.wordVector(matches.encodings[index].ids[at]))));
-  const all = vectors.map(cosines), { length } = occurrences, pairs = range(length).flatMap((i) => range(length - i - 1, i + 1).map((j) => [i, j]));
+  const tables = occurrences.map(({ index, positions }) =>
+    meanRow(positions.map((at) => bert.wordVector(matches.encodings[index].ids[at]))));
+  const all = vectors.map(cosines);
+  const { length } = occurrences;
+  const pairs = range(length).flatMap((i) => range(length - i - 1, i + 1).map((j) => [i, j]));
   const labels = occurrences.map((one) => one.label);
   const labelled = pairs.filter(([i, j]) => labels[i] && labels[j]), same = labelled.filter(([i, j]) => labels[i] === labels[j]);
   const other = labelled.filter(([i, j]) => labels[i] !== labels[j]);
-  const average = (which) => all.map((matrix) => mean(which.map(([i, j]) => matrix[i][j]))), hasSenses = same.length && other.length, table = cosines(tables);
+  const average = (which) => all.map((matrix) => mean(which.map(([i, j]) => matrix[i][j])));
+  const hasSenses = same.length && other.length;
+  const table = cosines(tables);
   return {
-    words: matches.words, occurrences, cosines: all, pairs, baseline: await baseline(bert), layer, subtract: options.baseline, lacking: matches.lacking,
+    words: matches.words, occurrences, cosines: all, pairs, baseline: await baseline(bert), layer,
+    subtract: options.baseline, lacking: matches.lacking,
     leftOut: matches.occurrences.length - length, beyond: matches.beyond,
-    mean: average(pairs), within: hasSenses ? average(same) : null, between: hasSenses ? average(other) : null, table: pairs.map(([i, j]) => table[i][j]),
+    mean: average(pairs), within: hasSenses ? average(same) : null,
+    between: hasSenses ? average(other) : null, table: pairs.map(([i, j]) => table[i][j]),
   };
 }
 
 export function rows({ occurrences, cosines: all, pairs, baseline: random }) {
   return pairs.flatMap(([i, j]) => {
     const [a, b] = [occurrences[i], occurrences[j]];
-    const pair = { a: i + 1, b: j + 1, word_a: a.word, word_b: b.word, sense_a: a.label, sense_b: b.label, sentence_a: a.sentence, sentence_b: b.sentence };
-    return all.map((matrix, layer) => ({ layer, ...pair, cosine: matrix[i][j], random_words: random[layer], above_random: matrix[i][j] - random[layer] }));
+    const pair = {
+      a: i + 1, b: j + 1, word_a: a.word, word_b: b.word, sense_a: a.label, sense_b: b.label,
+      sentence_a: a.sentence, sentence_b: b.sentence,
+    };
+    return all.map((matrix, layer) => ({
+      layer, ...pair, cosine: matrix[i][j], random_words: random[layer],
+      above_random: matrix[i][j] - random[layer],
+    }));
   });
 }
 
@@ -48,7 +64,10 @@ export function draw(result) {
 
 /** A cell for each pair, in two layers, so that each number stands out from its cell. */
 function drawPairs(chart, { occurrences, cosines: all, pairs, baseline: random, layer, subtract }) {
-  const { length } = occurrences, places = range(length), less = (at) => (subtract ? random[at] : 0), value = (i, j) => all[layer][i][j] - less(layer);
+  const { length } = occurrences;
+  const places = range(length);
+  const less = (at) => (subtract ? random[at] : 0);
+  const value = (i, j) => all[layer][i][j] - less(layer);
   const most = Math.max(0.1, ...all.map((matrix, at) => Math.max(...pairs.map(([i, j]) => Math.abs(matrix[i][j] - less(at))))));
   const names = occurrences.map((one, i) => `${i + 1}. ${safe(written(one, 60))}`);
   const tip = (i, j) => `${names[i]}<br>${names[j]}<br>cosine ${all[layer][i][j].toFixed(2)}, random words ${random[layer].toFixed(2)}`;
@@ -59,12 +78,15 @@ function drawPairs(chart, { occurrences, cosines: all, pairs, baseline: random, 
     const z = select((i, j) => (i === j ? null : value(i, j)), null);
     const text = length <= NUMBERED ? select((i, j) => (i === j ? "" : value(i, j).toFixed(2)), "") : undefined;
     chart.add(cells(z, SHADES, -most, most, {
-      text, hover, gap: length <= 20 ? 2 : 1, hoverongaps: false, textfont: { size: length <= 6 ? 13 : 12, color: isDark ? "#ffffff" : INK },
+      text, hover, gap: length <= 20 ? 2 : 1, hoverongaps: false,
+      textfont: { size: length <= 6 ? 13 : 12, color: isDark ? "#ffffff" : INK },
     }), 1);
   }
   const ticks = { ...fromOne(length, length <= 20 ? 1 : 5), fixedrange: true };
   chart.axes("x", {
-    side: "top", tickangle: 0, title: title(`${subtract ? "cosine above random words" : "cosine"}, ${layerName(layer)}`, 6), range: [-0.5, length - 0.5],
+    side: "top", tickangle: 0,
+    title: title(`${subtract ? "cosine above random words" : "cosine"}, ${layerName(layer)}`, 6),
+    range: [-0.5, length - 0.5],
     ...ticks,
   }, 1);
   chart.axes("y", { range: [length - 0.5, -0.5], ...ticks }, 1);
@@ -77,7 +99,9 @@ function written(occurrence, length) {
 }
 
 function drawLines(chart, { within, between, mean: all, baseline: random, layer }) {
-  const own = within ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]] : [["the word", ACCENT, "solid", all]];
+  const own = within
+    ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]]
+    : [["the word", ACCENT, "solid", all]];
   const lines = [...own, ["random words", ORANGE, "dot", random]].map(([name, colour, dash, values]) => ({
     name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash,
   }));
@@ -89,23 +113,30 @@ function key(result) {
   const senses = [...new Set(result.occurrences.map((one) => one.label).filter(Boolean))];
   const colour = (sense) => (sense ? GROUPS[senses.indexOf(sense) % GROUPS.length] : TEXT);
   return [
-    ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(written(one, 34))}`, colour(one.label)]), ...remarks(result).map((remark) => [remark, TEXT]),
+    ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(written(one, 34))}`, colour(one.label)]),
+    ...remarks(result).map((remark) => [remark, TEXT]),
   ];
 }
 
 const remarks = ({ leftOut, lacking }) => [
-  ...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []), ...(lacking ? [`${counted(lacking, "sentence")} without the word`] : []),
+  ...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []),
+  ...(lacking ? [`${counted(lacking, "sentence")} without the word`] : []),
 ];
 
 export function say(result) {
   const { occurrences, words, cosines: all, pairs, mean: means, baseline: random, layer, within, between, table } = result;
   const values = pairs.map(([i, j]) => all[layer][i][j]);
-  const spread = Math.sqrt(mean(values.map((one) => (one - mean(values)) ** 2))), word = words.slice(0, 3).map((one) => quote(clip(one, 30))).join(" and ");
-  const sentences = [`The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)} `
-    + `${layer ? `in layer ${layer}` : "in the input vectors"} (±${spread.toFixed(2)}); two random words have ${random[layer].toFixed(2)} there.`];
+  const spread = Math.sqrt(mean(values.map((one) => (one - mean(values)) ** 2)));
+  const word = words.slice(0, 3).map((one) => quote(clip(one, 30))).join(" and ");
+  const sentences = [
+    `The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)} `
+      + `${layer ? `in layer ${layer}` : "in the input vectors"} (±${spread.toFixed(2)}); two random words have ${random[layer].toFixed(2)} there.`,
+  ];
   if (within) {
     const gap = within.map((one, i) => one - between[i]), best = argmax(gap);
-    const apart = gap[best] > 0.005 ? `furthest apart ${best ? `in layer ${best}` : "in the input"} (by ${gap[best].toFixed(2)})` : "not apart in any layer";
+    const apart = gap[best] > 0.005
+      ? `furthest apart ${best ? `in layer ${best}` : "in the input"} (by ${gap[best].toFixed(2)})`
+      : "not apart in any layer";
     sentences.push(`Occurrences of the same sense have ${within[layer].toFixed(2)}, of different senses ${between[layer].toFixed(2)}; the senses are ${apart}.`);
   }
   const same = Math.min(...table) > 0.9999 ? "one vector (cosine 1.00)" : `a mean cosine of ${mean(table).toFixed(2)}`;
