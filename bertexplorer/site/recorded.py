@@ -59,15 +59,12 @@ def record(
 def record_openings(
     explore: Explore, first: State, card: dict[str, Any], write: Callable[[str, Any], None]
 ) -> dict[str, str]:
-    """Record the first example of each view that runs in a browser: a visitor sees it while the checkpoint arrives.
-    Returns the name of the answer to each state, by `key_of`."""
+    """Record what a visitor sees first, who then need not wait for the checkpoint. Returns the name of the answer to
+    each state, by `key_of`."""
     known: dict[str, str] = {}
-    for view in filter(offered, VIEWS):
-        example = VIEWS[view].examples[0]
-        state = with_example(example, replace(first, view=view))
-        state = replace(state, options={**defaults_of(view), **example.options})
-        as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(view, {})})
-        answer = answer_to(explore, first, as_computed) if runs_here(view, example) else None
+    for state in openings(first):
+        as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(state.view, {})})
+        answer = answer_to(explore, first, as_computed)
         if answer:
             answer["state"] = {**state_json(state), "precision": "auto"}
             answer["receipt"]["short"] = f"{state.checkpoint} · {WRITTEN}"
@@ -75,6 +72,18 @@ def record_openings(
             known[key_of(state)] = name_of(key_of(state))
             write(known[key_of(state)], answer)
     return known
+
+
+def openings(first: State) -> Iterator[State]:
+    """Each view that runs in a browser with its first example, as a link opens it, and with the text of the page, as
+    who changes the view gets it."""
+    for view in filter(offered, VIEWS):
+        start = replace(first, view=view, options=defaults_of(view))
+        yield start
+        example = VIEWS[view].examples[0]
+        if runs_here(view, example):
+            state = with_example(example, start)
+            yield replace(state, options={**start.options, **example.options})
 
 
 def answer_to(explore: Explore, first: State, state: State) -> dict[str, Any] | None:

@@ -219,7 +219,10 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
     try {
       if (!second) return { status: 200, answer: await version("list") };
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
-      if (!third) return { status: 200, answer: await version(second) };
+      if (!third) {
+        open().catch(() => {});  // it arrives while a person reads
+        return { status: 200, answer: await version(second) };
+      }
       if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
       if (EXPORTS.includes(third)) {
         const file = await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base));
