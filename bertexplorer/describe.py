@@ -17,7 +17,7 @@ CONTENT = {  # settings whose values are content; on the page, the key of an upl
 }
 ARGUMENTS = {  # what every analysis calls the same
     "text": "the text; [MASK] stands for a hidden word",
-    "pair": "a second text, read as segment B",
+    "pair": "a second text",
     "checkpoint": "what `load` takes: a name, a folder or a Bert (of the function; a method has its own)",
     "precision": '"fp32", "bf16" or "auto" (of the function; a method has its own)',
     "mask": "words to hide, or spans (side, start, end)",

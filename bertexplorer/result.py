@@ -65,7 +65,7 @@ class Result:
         """Further tables, by name.
 
         A suite has "summary", the score overall and by category; a probe "mistakes", what each layer got wrong; head
-        roles "gallery". Other analyses have none.
+        roles "gallery", if show is "gallery". Other analyses have none.
         """
         return export.tables(self.module, self.value)
 
@@ -171,8 +171,8 @@ class Result:
             The path.
 
         Raises:
-            ExplorerError: for another suffix, for an image of BertViz, whose figure is a page, and if the file cannot
-                be written.
+            ExplorerError: for another suffix, for an image of BertViz or the forward pass, whose figures are pages, and
+                if the file cannot be written.
 
         Example:
             >>> bx.fill_mask("Paris is the [MASK] of France.").save("answers.csv")  # doctest: +SKIP
@@ -209,7 +209,8 @@ class Result:
             The bytes of an image file.
 
         Raises:
-            ExplorerError: for a figure that is a page, as that of BertViz, and if kaleido or Chrome is missing.
+            ExplorerError: for a figure that is a page, as those of BertViz and the forward pass, and if kaleido or
+                Chrome is missing.
         """
         if isinstance(self.figure, str):
             raise ExplorerError(f"The figure of {self.analysis} is a page, not an image. Save it as .html.")

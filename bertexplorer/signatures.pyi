@@ -20,7 +20,7 @@ def forward_pass(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
         forward_pass.run(checkpoint, "The capital of France is [MASK].").answers[0].token
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -32,7 +32,7 @@ def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -46,7 +46,7 @@ def decoding(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     search. Raises ExplorerError without a mask, and for more than 20.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -59,7 +59,7 @@ def pseudo_likelihood(text: str, pair: str = '', *, checkpoint: str | Path | Ber
     ExplorerError if nothing can be scored.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -72,7 +72,7 @@ def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -85,7 +85,7 @@ def left_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -98,7 +98,7 @@ def template(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     than 64 fillings.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -113,7 +113,7 @@ def next_sentence(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
     50 candidates.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -126,7 +126,7 @@ def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -140,7 +140,7 @@ def sentence_similarity(text: str, pair: str = '', *, checkpoint: str | Path | B
     for a text too long to take apart.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -159,7 +159,7 @@ def term_weights(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     MLM head.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -172,7 +172,7 @@ def late_interaction(text: str, pair: str = '', *, checkpoint: str | Path | Bert
     without a second text, for an unknown layer, for texts that are too long, and for one without tokens that count.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -187,7 +187,7 @@ def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     left to read.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -199,7 +199,7 @@ def input_vectors(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA).
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -213,7 +213,7 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     listed. Raises ExplorerError for a text that cannot be read.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -230,7 +230,7 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     and a text too long to hold all weights.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -256,7 +256,7 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -271,7 +271,7 @@ def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     beyond 64 tokens or 8 picked ones.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -291,7 +291,7 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     4.2. Else it may rest on [CLS] or [SEP]. The gallery has the best head for each.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -312,7 +312,7 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
     patch if two texts are encoded alone.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -332,7 +332,7 @@ def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     unknown layer, and where a browser would freeze: each line of BertViz is an element of the page.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -347,7 +347,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for an unknown layer.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -364,7 +364,7 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     and for an unknown layer.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -380,7 +380,7 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
     ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -403,7 +403,7 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     index cannot be reached.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -428,7 +428,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -450,7 +450,7 @@ def neurons(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         neurons.run(checkpoint, "The capital of France is [MASK].").opened.words
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -472,7 +472,7 @@ def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -489,7 +489,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     changes no prediction. So every method, and the referee, reads the same number.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -510,7 +510,7 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     hidden.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -527,7 +527,7 @@ def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     nothing is left to read, or the shares are above 1.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -545,7 +545,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     follows another.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
@@ -592,7 +592,7 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     without an MLM head for "fill-mask", and if no word can be replaced or removed.
     Args:
         text: the text; [MASK] stands for a hidden word
-        pair: a second text, read as segment B
+        pair: a second text
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)

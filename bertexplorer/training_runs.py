@@ -50,7 +50,7 @@ class TrainingRun:
 
     @property
     def state(self) -> str:
-        """The state: finished, stopped, failed, running or interrupted."""
+        """The state: queued, starting, running, stopping, finished, stopped, failed or interrupted."""
         return runs.read(self.folder).state
 
     @property

@@ -67,7 +67,7 @@ def record_openings(
         answer = answer_to(explore, first, as_computed)
         if answer:
             answer["state"] = {**state_json(state), "precision": "auto"}
-            answer["receipt"]["short"] = f"{state.checkpoint} · {WRITTEN}"
+            answer["receipt"] = {"short": f"{state.checkpoint} · {WRITTEN}", "whole": provenance_of(card)}
             answer["checkpoint"] = card
             known[key_of(state)] = name_of(key_of(state))
             write(known[key_of(state)], answer)
@@ -97,6 +97,11 @@ def name_of(key: str) -> str:
     return sha256(key.encode()).hexdigest()[:12]
 
 
+def provenance_of(card: dict[str, Any]) -> str:
+    """The provenance of an answer that was computed when the site was written, with the weights that it has."""
+    return f"{str(card['provenance']).removesuffix(' in a browser')}, {WRITTEN}"
+
+
 def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | None, of_example: bool) -> dict[str, Any]:
     """*answer* as a site shows it. The tokens of an example of a view that does not run in a browser cannot be pressed;
     those of a lesson can, as its questions may ask for one."""
@@ -105,6 +110,7 @@ def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | Non
     answer["recorded"] = SETTING if offered(state.view) else f"A recorded answer. {INSTEAD}"
     if card:
         answer["checkpoint"] = card
+        answer["receipt"]["whole"] = provenance_of(card)
     if of_example and not offered(state.view) and answer["strip"]:
         chips = [{**chip, "span": "", "on": False} for chip in answer["strip"]["chips"]]
         answer["strip"] |= {"press": "", "hint": "", "label": "Tokens.", "chips": chips}

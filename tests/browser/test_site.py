@@ -35,6 +35,7 @@ from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
+from tests.browser.steps import wait_until_quiet
 from tests.browser.test_access import wrong
 from tests.conftest import BUNDLED, Tiny
 from tests.golden.compare import differences
@@ -143,6 +144,29 @@ def test_the_answers_before_the_checkpoint_is_there_are_the_computed_ones(page: 
         assert list(differences(wanted, shown)) == [], recorded["state"]
 
 
+TASKS = """window.__tasks = [];
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (message, ...more) {
+  window.__tasks.push(message.task);
+  return post.call(this, message, ...more);
+};"""
+TYPED_BETWEEN = """async () => {
+  const { State } = await import("./scripts/state.js");
+  const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
+  const opening = { view: "v", text: "old", ...empty, checkpoint: "c", precision: "auto" };
+  const answer = { state: { ...opening, options: {} } };
+  let tell, done;
+  const backend = (path, question) => new Promise((end) => { tell ??= question.tell; done ??= end; });
+  const state = new State({ v: { settings: [] } }, opening, () => {}, { address: false, backend });
+  state.open("?");
+  state.set({ text: "typed" }, { soon: true });
+  tell({ answer });
+  done({ status: 200, answer });
+  await new Promise((go) => setTimeout(go, 20));
+  return state.now.text;
+}"""
+
+
 class Holding(SimpleHTTPRequestHandler):
     """A server that holds the weights back until `release` is set."""
 
@@ -159,10 +183,12 @@ class Holding(SimpleHTTPRequestHandler):
 
 def test_before_the_checkpoint_is_there_an_example_is_shown_and_a_press_waits(browser: Browser, folder: Path) -> None:
     handler = type("Handler", (Holding,), {"release": Event()})
-    with served(folder, handler) as address, opened(browser, address) as page:
+    with served(folder, handler) as address, opened(browser, address, script=TASKS) as page:
         page.wait_for_selector(PAINTED)
         expect(page.locator(".receipt")).to_have_text("mini · computed when this site was written")
         assert page.locator("#figure").get_attribute("data-line") is None
+        page.locator(".strip").get_by_role("button", name="france").click()
+        page.locator(".strip").get_by_role("button", name="france").click()
         page.locator(".strip").get_by_role("button", name="capital").click()
         expect(page.locator("#figure")).to_have_attribute(
             "data-line", re.compile(r"Fetching the checkpoint: \d+ of 28 MB")
@@ -171,6 +197,35 @@ def test_before_the_checkpoint_is_there_an_example_is_shown_and_a_press_waits(br
         wait_for_checkpoint(page)
         expect(page.locator(".said").first).to_contain_text("capital")
         assert "hidden=" in page.url
+        assert page.evaluate("window.__tasks").count("view") == 1, "questions that nobody waits for were computed"
+
+
+def test_a_press_on_a_mask_waits_for_the_checkpoint(browser: Browser, folder: Path) -> None:
+    """It is filled with the first answer, which the example's answer must not replace."""
+    handler = type("Handler", (Holding,), {"release": Event()})
+    with served(folder, handler) as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        page.locator(".strip").get_by_role("button", name="[MASK]").click()
+        expect(page.locator("#figure")).to_have_attribute("data-line", re.compile("Fetching the checkpoint"))
+        handler.release.set()
+        expect(page.locator("#text-box")).to_have_value("The capital of France is paris.")
+
+
+def test_what_is_typed_between_two_answers_stays(page: Page) -> None:
+    assert page.evaluate(TYPED_BETWEEN) == "typed"
+
+
+@pytest.mark.parametrize(("lesson", "fetched"), [("welcome", True), ("a-small-student", False)])
+def test_a_lesson_fetches_the_checkpoint_if_it_shows_a_view(
+    browser: Browser, folder: Path, lesson: str, fetched: bool
+) -> None:
+    asked: list[str] = []
+    with served(folder) as address, opened(browser, f"{address}learn?lesson={lesson}") as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.reload()
+        page.wait_for_selector("h1")
+        wait_until_quiet(page)
+        assert any("/model/weights" in url for url in asked) == fetched
 
 
 def test_a_person_types_hides_compares_and_saves(page: Page) -> None:

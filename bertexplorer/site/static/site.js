@@ -21,6 +21,7 @@ let worker = null, last = 0, opened = null, here = false;  // here: the checkpoi
 
 /** Ask the worker. *tell* hears {done, seconds}; *signal* stops the work. */
 function send(task, given, { transfer = [], signal, tell } = {}) {
+  signal?.throwIfAborted();  // while the checkpoint opened, a newer question came
   const number = ++last;
   worker.postMessage({ number, task, ...given }, transfer);
   return new Promise((done, left) => {
@@ -37,7 +38,7 @@ function send(task, given, { transfer = [], signal, tell } = {}) {
 function open(tell = listener) {
   listener = tell;
   if (!here) say(notice);
-  opened ??= openNow().catch((error) => { opened = null; worker?.terminate(); throw error; });
+  opened ??= openNow().catch((error) => { opened = null; notice = ""; worker?.terminate(); throw error; });
   return opened;
 }
 
@@ -108,31 +109,35 @@ async function view(body, { tell, signal }) {
   const { views, card } = await page, state = body.state ?? stateOf(body.link, await page);
   const own = views[state.view], key = own && keyOf(state, own), file = (await recorded)[key], first = (await openings)[key];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
-  if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
+  if (file && !body.fill) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) {
     return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
   }
   let waiting = !here;
-  if (first && waiting) read(`data/recorded/${first}.json`).then((answer) => waiting && tell({ answer })).catch(() => {});
+  if (first && waiting && !body.fill) {
+    read(`data/recorded/${first}.json`).then((answer) => waiting && tell?.({ answer })).catch(() => {});
+  }
   try {
     await open(tell);
   } catch (error) {
-    return refuse(
-      error instanceof Missing
-        ? error.message
-        : `The checkpoint did not open: ${error.message}. Change the text to try again.`,
-    );
+    return refuse(error instanceof Missing ? error.message : `${unopened(error)} Change the text to try again.`);
   } finally {
     waiting = false;
   }
   return send("view", { body }, { signal, tell });
 }
 
+const unopened = ({ message }) => `The checkpoint did not open: ${message}.`;
+
 /** The rows of a state as a file: csv or json. */
 async function rows(kind, body, tell) {
   const { state } = body, { views } = await page, file = (await recorded)[keyOf(state, views[state.view])];
   if (!file) {
-    await open(tell);
+    try {
+      await open(tell);
+    } catch (error) {
+      return { status: 422, answer: { detail: `${unopened(error)} Try again.` } };
+    }
     return send("rows", { kind, body });
   }
   const { fileOf } = await import("./export.js");
@@ -178,10 +183,16 @@ async function grade(slug, block, { answer, attempt, state }, lang) {
   return send("find", { state, question, attempt });
 }
 
+/** Whether *lesson* shows a view that this browser computes, and may fetch the checkpoint for it unasked. */
+async function asks({ parts }) {
+  const { views } = await page, named = parts.map(({ link = "" }) => new URLSearchParams(link.split("?")[1]).get("view"));
+  return !navigator.connection?.saveData && named.some((name) => views[name]?.offered);
+}
+
 const MAX_BYTES = 5e6;  // of a file of lines
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
-async function local(path, { body, signal, tell = () => {} } = {}) {
+async function local(path, { body, signal, tell } = {}) {
   const [where, query = ""] = path.split("?");
   const [first, second, third] = where.split("/");
   const lang = new URLSearchParams(query).get("lang") ?? "";
@@ -220,8 +231,9 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
       if (!second) return { status: 200, answer: await version("list") };
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
       if (!third) {
-        open().catch(() => {});  // it arrives while a person reads
-        return { status: 200, answer: await version(second) };
+        const lesson = await version(second);
+        if (await asks(lesson)) open().catch(() => {});  // it arrives while a person reads
+        return { status: 200, answer: lesson };
       }
       if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
       if (EXPORTS.includes(third)) {

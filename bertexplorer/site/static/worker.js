@@ -47,7 +47,7 @@ const pauses = new MessageChannel();
 const TASKS = {
   /** Open the checkpoint from its files. */
   async open({ about, schema, files: { layers, reader, weights, runtime } }) {
-    ort.env.wasm.numThreads = crossOriginIsolated ? Math.min(MOST_THREADS, navigator.hardwareConcurrency) : 1;  // isolated by sw.js
+    ort.env.wasm.numThreads = crossOriginIsolated ? Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1) : 1;  // isolated by sw.js
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
     const load = (view) => import(`./views/${view.replaceAll("-", "_")}.js`);

@@ -86,10 +86,12 @@ class Figure extends HTMLElement {
     const by = magnification(this, figure.layout.height), layout = larger(figure.layout, by);
     this.style.minHeight = `${layout.height}px`;
     if (figure.picture) {
+      const focused = [...this.querySelectorAll(".part")].indexOf(document.activeElement);
       this.#clear();
       const host = h("div", { class: "model", role: "group", "aria-label": said });
       this.append(host);
       this.#unwatch = open(figure, host, (door) => this.#fire(door), by);
+      this.querySelectorAll(".part")[focused]?.focus();
       return;
     }
     if (figure.layout.meta === "bars") {

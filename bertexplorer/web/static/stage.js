@@ -94,7 +94,7 @@ class Stage extends HTMLElement {
 
   draw({ state, figure, document: source, height, said, beside, cases }) {
     this.drawn = state.view;
-    this.said.textContent = unbroken(said);
+    if (this.said.textContent !== unbroken(said)) this.said.textContent = unbroken(said);  // screen readers hear it once
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
     this.cases.show(cases);

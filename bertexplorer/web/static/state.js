@@ -96,8 +96,10 @@ export class State {
     let waiting = true;
     const receive = (status, answer) => {
       waiting = false;
-      if (answer.state) this.#adopt(requested, answer.state);
-      requested = this.now;
+      if (answer.state) {
+        this.#adopt(requested, answer.state);
+        requested = answer.state;
+      }
       this.show({ busy: false, status, answer });
     };
     const tell = (line) => {
