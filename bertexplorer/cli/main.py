@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -49,8 +51,10 @@ def run(arguments: list[str]) -> int:
         return int(import_module("bertexplorer.cluster.worker").main())
     library = CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
     if command == ["train"]:
+        import_libraries()
         return train(library, rest)
     if command == ["pretrain"]:
+        import_libraries()
         return int(import_module("bertexplorer.training.pretraining.command").main(rest))
     if command in (["lesson"], ["cluster"]):
         subject: Any = library if command == ["lesson"] else library.settings
@@ -64,9 +68,24 @@ def run(arguments: list[str]) -> int:
     if flags.command == "completion":
         print(import_module("bertexplorer.cli.completion").completion(flags.shell))
         return 0
+    import_libraries()
     if module := WRITERS.get(flags.command):
         return int(getattr(import_module(f"bertexplorer.cli.{module}"), flags.command)(library, flags))
     return int(import_module("bertexplorer.cli.analyse").analyse(library, flags))
+
+
+def import_libraries() -> None:
+    """Import torch while Ctrl-C ends the process at once: an exception in the midst of its native code would abort it
+    with a message of C++."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return  # a program of someone else's, or a shell's background
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        import_module("bertexplorer.model.load")
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
