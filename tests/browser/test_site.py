@@ -140,8 +140,11 @@ def test_the_answers_before_the_checkpoint_is_there_are_the_computed_ones(page: 
         found = ask(page, "view", {"body": {"state": recorded["state"]}})["answer"]
         for each in (found, recorded):
             each["figure"].pop("presses", None)  # of Similarity: a button to derivatives
-        wanted, shown = [normalised({part: each[part] for part in PARTS if part in each}) for each in (recorded, found)]
-        assert list(differences(wanted, shown)) == [], recorded["state"]
+        assert list(differences(parts_of(recorded), parts_of(found))) == [], recorded["state"]
+
+
+def parts_of(answer: dict[str, Any]) -> Any:
+    return normalised({part: answer[part] for part in PARTS if part in answer})
 
 
 TASKS = """window.__tasks = [];

@@ -236,7 +236,7 @@ function halfTable() {
   });
 }
 
-export function logSoftmax(logits) {  // with loops: functions called for each of 30,000 words take five times as long
+export function logSoftmax(logits) {  // with loops: a function called for each of 30,000 words is much slower
   const size = logits.length, out = new Float32Array(size);
   let most = -Infinity, total = 0;
   for (let i = 0; i < size; i += 1) if (logits[i] > most) most = logits[i];

@@ -8,7 +8,7 @@ import { choosing, en, h, render, save, unbroken } from "./kit.js";
 import { mount } from "./mount.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
-import { saveLesson } from "./offline.js";
+import { misreading, saveLesson } from "./offline.js";
 
 const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // in this order; other topics follow
 const STORAGE_PREFIX = "bx-lesson:";  // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
@@ -255,15 +255,7 @@ class Learn extends HTMLElement {
       this.schema.site ? "" : this.#answering(lesson.slug),
       ...lesson.problems.map((words) => en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
-      h("aside", { class: "guards" },
-        en("h2", {}, "How not to misread this"),
-        h("p", {},
-          en("span", {}, "It is easy to think: "),
-          h("q", {}, render(lesson.misreading)),
-          " ",
-          render(lesson.instead),
-        ),
-      ),
+      h("aside", { class: "guards" }, ...misreading(lesson)),
       en("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
     );
     this.status = h("p", { class: "hint", role: "status" });

@@ -5,6 +5,17 @@ import { saveAsFile, still } from "./hand_in.js";
 
 const PATIENCE_MS = 30_000;  // the longest wait for a view's answer
 
+/** What a lesson is easily taken to say, and what it says instead. */
+export const misreading = (lesson) => [
+  en("h2", {}, "How not to misread this"),
+  h("p", {},
+    en("span", {}, "It is easy to think: "),
+    h("q", {}, render(lesson.misreading)),
+    " ",
+    render(lesson.instead),
+  ),
+];
+
 /** Save *lesson*; *keys*: its answers; *about*: its duration and aim; *reveal* returns the live view of a link; *tell* receives
  *  the progress. */
 export async function saveLesson(lesson, keys, about, reveal, tell) {
@@ -23,15 +34,7 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
     }
   }
   parts.push(
-    h("div", { class: "guards" },
-      en("h2", {}, "How not to misread this"),
-      h("p", {},
-        en("span", {}, "It is easy to think: "),
-        h("q", {}, render(lesson.misreading)),
-        " ",
-        render(lesson.instead),
-      ),
-    ),
+    h("div", { class: "guards" }, ...misreading(lesson)),
     en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`),
   );
   const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
