@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
@@ -52,6 +52,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
         if not SHARED.is_dir() and item.get_closest_marker("shared"):
             item.add_marker(pytest.mark.skip(reason="needs the optional shared checkpoints"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--auto", choices=("fp32", "bf16"), help="what the precision auto selects, whatever the processor")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def auto_precision(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let `auto` select the precision of --auto, as it does on a processor without bf16, or with it."""
+    wanted = request.config.getoption("--auto")
+    with pytest.MonkeyPatch.context() as patch:
+        if wanted:
+            patch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: wanted == "bf16", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

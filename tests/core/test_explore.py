@@ -50,11 +50,11 @@ def test_an_export_does_not_compute_its_view_again(explore: Explore, monkeypatch
     computed = []
     run = View.run
     monkeypatch.setattr(View, "run", lambda *given, **more: (computed.append(given[0].slug), run(*given, **more))[1])
-    asked = state("saliency", "A young cat [MASK] on the mat.", method="gradient x input")
+    asked = replace(state("saliency", "A young cat [MASK] on the mat.", method="gradient x input"), precision="bf16")
     answer = explore.answer(asked)
     table = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
     assert computed == ["saliency"] and explore.answer(asked).took_ms == answer.took_ms
-    fresh = run(VIEWS["saliency"], explore.registry.get("mini", "auto"), asked.as_text, explore.options(asked))
+    fresh = run(VIEWS["saliency"], explore.registry.get("mini", "bf16"), asked.as_text, explore.options(asked))
     assert [float(row["score"]) for row in table] == fresh.attributions[0].scores.tolist()
     explore.export(replace(asked, options={**asked.options, "merge": False}), "json")
     explore.answer(replace(asked, text="Another cat [MASK].")), explore.answer(replace(asked, precision="fp32"))
