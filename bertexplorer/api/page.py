@@ -11,7 +11,7 @@ from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.catalogue import snapshots
 from bertexplorer.store.registry import PRECISIONS
-from bertexplorer.views import VIEWS
+from bertexplorer.views import DOORS, VIEWS
 from bertexplorer.views.view import View
 
 LIMITED_BY = {"layer": "layers", "head": "heads"}  # setting -> the number of the checkpoint that limits it
@@ -21,7 +21,7 @@ def page_schema(settings: Settings) -> dict[str, Any]:
     """All views by name, the settings that they share, and the limits of the server."""
     first = next((saved.name for saved in snapshots()), "")  # of the bundled training run
     limits = {"about": parts(settings), "watch": first}
-    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARISONS, **limits}
+    return {"views": all_views(), "doors": DOORS, "precisions": PRECISIONS, "comparisons": COMPARISONS, **limits}
 
 
 @cache

@@ -6,6 +6,12 @@ from importlib import import_module
 from bertexplorer.analysis import NAMES
 from bertexplorer.views.view import View
 
+DOORS: Mapping[str, tuple[str, ...]] = {  # what most people come for -> the views that answer it
+    "Hide a word": ("fill-mask", "decoding", "pseudo-likelihood", "contrast"),
+    "Who looks at whom": ("attention", "forward-pass", "bertviz"),
+    "Compare meanings": ("word-in-context", "sentence-similarity", "embedding-map"),
+}
+
 
 class Views(Mapping[str, View]):
     """Slug -> view, in the order of the page. A view's module is imported when it is asked for."""

@@ -30,7 +30,7 @@ VIEW = View(
     ),
 )
 
-ROOM = 1.35  # the axis over its longest bar, so that the words next to it fit
+AXIS = [0, 1.35]  # of every bar, so that one of 16 % is short; the words next to one of 100 % fit
 BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
 DRAWN = 12  # answers drawn for each mask when there are several
 
@@ -53,8 +53,7 @@ def draw(result: FillMask) -> Chart:
         bottom = max(0.0, top - height / sum(heights))
         domain: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
         layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **domain}
-        most = max(*values, 1e-6)
-        layout[f"xaxis{number}"] = {"range": [0, most * ROOM], "visible": False, "anchor": axes["yaxis"]}
+        layout[f"xaxis{number}"] = {"range": AXIS, "visible": False, "anchor": axes["yaxis"]}
         if several:
             middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
             titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
@@ -62,11 +61,6 @@ def draw(result: FillMask) -> Chart:
     fig = Chart(data, {**layout, "annotations": titles})
     # meta: the page paints it without plotly
     return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
-
-
-def fix_scale(fig: Chart) -> None:
-    """Give the bars an axis from 0 to 1."""
-    fig.update_xaxes(range=[0, ROOM])
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:

@@ -25,12 +25,11 @@ def chips(page: Page) -> list[str]:
 
 
 def choose_view(page: Page, title: str) -> None:
-    """Open the topic of the view, then the view."""
+    """Open the view from the list of all views."""
     view = next(view for view in VIEWS.values() if title == view.title)
-    page.locator("button.topic").get_by_text(view.topic, exact=True).click()
+    page.get_by_role("button", name="All views").click()
+    page.locator(f'dialog [data-view="{view.slug}"]').click()
     button = page.locator(f'button.view[data-view="{view.slug}"]')
-    if button.get_attribute("aria-selected") != "true":
-        button.click()
     expect(button).to_have_attribute("aria-selected", "true")
 
 

@@ -171,19 +171,17 @@ def set_and_open(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(page.locator("#figure .bars li")).to_have_count(12)  # eleven answers, and the word that was hidden
     answered(page, "#forms [data-setting=top]")
-    tab_to(page, ".topic", "Shift+Tab")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    tab_to(page, ".door[data-group^=Who]", "Shift+Tab")
+    page.keyboard.press("Enter")
     expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
-    answered(page, ".topic[aria-selected=true]")
+    answered(page, ".door[aria-current]")
     tab_to(page, "#forms input[type=radio]")
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**show=head**")
     answered(page, "#forms input[type=radio]:checked")
     tab_to(page, ".view", "Shift+Tab")
-    for _ in range(2):
-        page.keyboard.press("ArrowRight")
-    expect(page.locator("#question h2")).to_have_text("Where does a token come from?")
+    page.keyboard.press("End")
+    expect(page.locator("#question h2")).to_have_text("What do the heads look like in BertViz?")
     answered(page, ".view[aria-selected=true]")
 
 
@@ -228,7 +226,7 @@ def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None
     for seen in ("#text textarea", ".strip .chip >> nth=-1", "#figure .bars li >> nth=4"):
         box = page.locator(seen).bounding_box()
         assert box and box["y"] + box["height"] <= 844, seen
-    for pressed in page.locator("#actions button:visible, .example, .topic, .view:visible, #picker > summary").all():
+    for pressed in page.locator("#actions button:visible, .example, .door, .all, .view:visible, #picker > summary").all():
         box = pressed.bounding_box()
         assert box and box["height"] >= 44, pressed.inner_text()
 
@@ -247,11 +245,12 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_all_topics_are_visible_next_to_the_text(page: Page) -> None:
+def test_all_doors_and_the_views_behind_them_are_whole(page: Page) -> None:
     for width in (1000, 1024, 1200, 1280, 1301, 1561, 1800):
         page.set_viewport_size({"width": width, "height": 800})
-        hidden = page.locator(".topics").evaluate("row => row.scrollWidth - row.clientWidth")
-        assert hidden <= 0, f"{hidden} pixels of the topics are cut at {width}"
+        for part in (".views", *(f".door >> nth={number}" for number in range(4))):
+            hidden = page.locator(part).evaluate("part => part.scrollWidth - part.clientWidth")
+            assert hidden <= 0, f"{hidden} pixels of {part} are cut at {width}"
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -151,7 +151,7 @@ def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: P
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_random_weights_appear_next_to_the_answer(page: Page) -> None:
-    page.get_by_role("button", name="Compare").click()
+    page.locator("#do-compare").click()
     page.get_by_label("random weights").click()
     expect(page.locator("#beside h3")).to_have_text("mini, random weights")
     expect(page.locator("#beside .bars").first).to_be_visible()
@@ -166,7 +166,7 @@ def test_random_weights_appear_next_to_the_answer(page: Page) -> None:
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Page) -> None:
-    page.get_by_role("button", name="Compare").click()
+    page.locator("#do-compare").click()
     page.get_by_label("another text").click()
     expect_message(page, "Type the other text")
     box = page.locator("#other textarea, #other input").first
@@ -234,9 +234,9 @@ def test_a_training_plays_from_its_start_to_its_end(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_the_keyboard_moves_through_the_topics(page: Page) -> None:
-    page.locator("button.topic[aria-selected=true]").focus()
+def test_the_keyboard_moves_through_the_views_of_a_door(page: Page) -> None:
+    page.locator("button.view[aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("button.topic[aria-selected=true]")).to_have_text("Sentences")
-    expect(page.locator("#question h2")).to_have_text("Does B follow A?")
-    expect(page.locator("button.topic[aria-selected=true]")).to_be_focused()
+    expect(page.locator("button.view[aria-selected=true]")).to_have_text("Several masks")
+    expect(page.locator("#question h2")).to_have_text("How should several masks be filled together?")
+    expect(page.locator("button.view[aria-selected=true]")).to_be_focused()

@@ -235,7 +235,7 @@ def test_a_person_types_hides_compares_and_saves(page: Page) -> None:
     page.locator("#text-box").fill("The old dog sleeps near the fire.")
     page.get_by_role("button", name="fire", exact=True).click()
     expect(page.locator(".said").first).to_contain_text("the hidden “fire”")
-    page.get_by_role("button", name="Compare").click()
+    page.locator("#do-compare").click()
     page.locator("#against").get_by_label("another text").check()
     page.locator("#other-box").fill("The old cat sleeps near the [MASK].")
     page.locator("#other-box").press("Enter")

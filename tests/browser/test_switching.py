@@ -32,6 +32,7 @@ def test_a_figure_appears_under_its_own_heading(page: Page) -> None:
 
 def test_a_button_adds_the_missing_part(page: Page) -> None:
     choose_view(page, "Next sentence")
+    page.get_by_text("Back to my text").click()
     expect_message(page, "There is no second sentence")
     expect(page.locator("#figure .main-svg")).to_have_count(0)
     expect(page.locator("#caption .said")).to_be_empty()

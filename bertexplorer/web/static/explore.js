@@ -8,8 +8,9 @@ import "./strip.js";
 import { saveView } from "./hand_in.js";
 import { ask } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
-import { about, masthead, teach } from "./masthead.js";
+import { about, masthead, teach, teachDoor } from "./masthead.js";
 import { mount } from "./mount.js";
+import { Own } from "./own.js";
 import { picture } from "./picture.js";
 import { Presentation } from "./present.js";
 import { State, settingsInQuery } from "./state.js";
@@ -19,7 +20,6 @@ const OTHER = {
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
-const EXPLAINING = new Set(["Fine-tuned", "Saliency", "Layers"]);  // topics that explain the answer of a fine-tuned checkpoint
 const SHOWN_MS = 1500;
 const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
@@ -31,23 +31,24 @@ const box = (id, label, heard) => h("div", { id },
 class Explore extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
   #answer = {};
-  #picked = false;  // whether a person has chosen the checkpoint
 
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
     this.schema = schema;
-    this.append(this.#top(), this.#work(), about(schema.about));
+    this.append(this.#top(), this.#nav(), this.#work(), about(schema.about));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.presentation = new Presentation(this, {
       example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by),
       redraw: () => this.stage.redraw(),
     });
     this.querySelector("#exports").prepend(this.presentation.button);
-    this.nav.draw(schema.views);
+    this.nav.draw(schema.views, schema.doors, [teachDoor(schema.site)]);
     this.picker.draw(schema.precisions, schema.site);
     const query = new URLSearchParams(location.search);
     const view = Object.hasOwn(schema.views, query.get("view")) ? query.get("view") : schema.opening.view;
     const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
+    const named = query.get("checkpoint"), borrowed = named && named === schema.views[view].checkpoint;
+    this.own = new Own(schema, borrowed ? schema.opening.checkpoint : named ?? schema.opening.checkpoint);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
     // until the answer arrives
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
@@ -71,11 +72,20 @@ class Explore extends HTMLElement {
     return h("div", { id: "top" }, masthead(), this.picker);
   }
 
-  #work() {
+  #nav() {
     this.nav = h("bx-nav", {
       id: "nav",
-      onview: ({ detail }) => this.state.set({ view: detail, checkpoint: this.#checkpointFor(detail) }),
+      onview: ({ detail }) => this.#openView(detail),
+      ondoor: ({ detail }) => {
+        const nobodyTyped = this.#showsExample;
+        this.#openView(detail);
+        if (nobodyTyped) this.#example(this.view.examples[0]);
+      },
     });
+    return this.nav;
+  }
+
+  #work() {
     this.form = h("bx-form", {
       id: "forms",
       onset: ({ detail: { name, value, soon } }) =>
@@ -86,7 +96,11 @@ class Explore extends HTMLElement {
 
   #bench() {
     const typing = (name) => ({
-      oninput: ({ target }) => { grow(target); this.state.set({ [name]: target.value }, { soon: true }); },
+      oninput: ({ target }) => {
+        grow(target);
+        this.own.changed();
+        this.state.set({ [name]: target.value }, { soon: true });
+      },
       onfocus: ({ target }) => { this.last = target; },
       onkeydown: onEnter(() => this.state.ask()),
     });
@@ -103,7 +117,7 @@ class Explore extends HTMLElement {
       this.upload, this.file);
     this.moment = h("bx-moment", {
       id: "moment",
-      onmove: ({ detail }) => this.state.set({ checkpoint: detail }),
+      onmove: ({ detail }) => { this.own.checkpoint = detail; this.state.set({ checkpoint: detail }); },
       onfetch: ({ detail }) => this.#use(detail),
     });
     this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
@@ -137,13 +151,36 @@ class Explore extends HTMLElement {
     );
     this.teaching = h("p", { id: "teaching" });
     return h("section", { id: "main", "aria-label": "View" },
-      this.nav, this.stage,
+      this.stage,
       h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)),
       this.teaching,
     );
   }
 
   // Actions of the user.
+
+  /** Whether the text is an example as it was offered. */
+  get #showsExample() {
+    const { text, pair, hidden, picked } = this.own.of(this.state.now);
+    const examples = Object.values(this.schema.views).flatMap((view) => view.examples);
+    return !hidden && examples.some((one) => one.text === text && one.pair === pair && one.picked === picked);
+  }
+
+  /** Open *view* with the person's own text and checkpoint. */
+  #openView(view) {
+    const { now, counted } = this.state, other = this.own.isAway(now), change = this.own.open(view, now);
+    // the text in which the spans count: another one than before, if an example comes or goes
+    const counts = other || this.own.isAway(change) ? change : counted;
+    this.state.mark(change, { text: counts.text, pair: counts.pair });
+    this.#fill();
+  }
+
+  /** Bring the person's text back, which an example stands in for. */
+  #backToOwnText() {
+    const change = this.own.back();
+    this.state.mark(change, { text: change.text, pair: change.pair });
+    this.#fill();
+  }
 
   #press(detail) {
     if (detail.fill) this.state.ask({ fill: detail.fill });
@@ -155,7 +192,12 @@ class Explore extends HTMLElement {
     const current = to === now.view ? now.options : this.state.defaults(to);
     const known = Object.entries(set).filter(([name]) => name in current);
     const asked = { view: to, picked: picked ?? now.picked, options: { ...current, ...Object.fromEntries(known) } };
-    if (text === undefined) { this.state.set(asked, { step: known.length > 0 }); return; }
+    if (text === undefined) {
+      if (to !== now.view) this.own.opens(to);
+      this.state.set(asked, { step: known.length > 0 });
+      return;
+    }
+    this.own.changed();
     this.state.mark({ ...asked, text, pair, hidden: "" }, { text, pair });  // picked spans count in the new text
     this.#fill();
   }
@@ -171,21 +213,23 @@ class Explore extends HTMLElement {
   /** The view after this one, or before it, in the order of the page; the text stays. */
   #nextView(by) {
     const names = Object.keys(this.schema.views), view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
-    this.state.set({ view, checkpoint: this.#checkpointFor(view) });
+    this.#openView(view);
   }
 
   #example(example) {
     const { text, pair, options, picked } = example;
     this.at = { view: this.state.now.view, number: this.view.examples.indexOf(example) };
+    this.own.answered();
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
-    const checkpoint = this.view.checkpoint ? this.state.now.checkpoint : this.#ownInstead;
-    this.state.mark({ ...about, checkpoint, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
+    this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
     this.#fill();
   }
 
   /** Open *state*; fields that it does not name become empty. */
   #open(state) {
+    this.own.changed();
+    this.own.checkpoint = state.checkpoint ?? this.own.checkpoint;
     const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
     this.state.set({ ...empty, ...state, options: { ...this.state.defaults(state.view), ...state.options } });
     this.stage.question.focus();
@@ -210,20 +254,6 @@ class Explore extends HTMLElement {
       tuned: () => this.#use(views.answer.checkpoint),
     };
     actions[what]();
-  }
-
-  /** The checkpoint for a view: the one in use, or the one that the view opens with instead of the page's own. That one stays
-   *  for the views that explain its answer, and gives way to the page's own in others, unless a person has picked it. */
-  #checkpointFor(view) {
-    const { now } = this.state, { opening, views } = this.schema, { checkpoint, topic } = views[view];
-    if (checkpoint && now.checkpoint === opening.checkpoint) return checkpoint;
-    return checkpoint || EXPLAINING.has(topic) ? now.checkpoint : this.#ownInstead;
-  }
-
-  /** The page's own checkpoint if another one only stands in for it, else the one in use. */
-  get #ownInstead() {
-    const { now } = this.state, { opening, views } = this.schema;
-    return now.checkpoint === views.answer.checkpoint && !this.#picked ? opening.checkpoint : now.checkpoint;
   }
 
   #second() {
@@ -257,13 +287,16 @@ class Explore extends HTMLElement {
   /** Use the checkpoint *name*; the server downloads it first if necessary. */
   async #use(name) {
     this.wanted = name;
-    this.#picked = true;
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
     const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
     const { status, answer } = await ask("checkpoints", { body: { name, precision }, tell });
     if (this.wanted !== name) return;  // another one was chosen in the meantime
-    if (status === 200) { await this.state.set({ checkpoint: name }); return; }
+    if (status === 200) {
+      this.own.checkpoint = name;
+      await this.state.set({ checkpoint: name });
+      return;
+    }
     if (!this.#answer.checkpoint) { this.#useDefault(answer.detail); return; }
     this.stage.tell(`${answer.detail} Still using ${checkpoint}.`);
     this.picker.show(this.state.now, null);
@@ -272,6 +305,7 @@ class Explore extends HTMLElement {
   /** Use the page's own checkpoint if the link's is unavailable. */
   async #useDefault(reason) {
     const { checkpoint, precision } = this.schema.opening;
+    this.own.checkpoint = checkpoint;
     await this.state.set({ checkpoint, precision });
     // of the answer with the page's checkpoint
     const fault = this.classList.contains("unanswered") ? [...this.stage.message.children] : [];
@@ -308,6 +342,12 @@ class Explore extends HTMLElement {
   // Display.
 
   #show({ answer, ...news }) {
+    const instead = answer?.detail && answer.state && news.status === 422 && this.own.instead(answer.state, answer);
+    if (instead) {
+      const { text, pair } = instead.text === undefined ? this.state.counted : instead;
+      this.state.mark(instead, { text, pair });
+      return;
+    }
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
     if (news.notice) this.#withdraw();
     this.stage.hear(news);
@@ -323,8 +363,13 @@ class Explore extends HTMLElement {
       return;
     }
     const { against, other } = this.state.now, hint = other.trim() ? "" : OTHER[against];
+    const note = answer.state && this.own.note(this.state.now, {
+      back: () => this.#backToOwnText(),
+      use: (name) => this.#use(name),
+    });
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
+    else if (note) this.stage.note(...note, answer.recorded);
     else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
     else if (hint) this.stage.tell(hint, "busy");
     else this.stage.silence();
@@ -336,6 +381,7 @@ class Explore extends HTMLElement {
     this.#fill();
     this.picker.show(this.state.now, answer.checkpoint);
     if (answer.detail) return;
+    this.own.answered();
     this.classList.remove("unanswered");
     this.stage.draw(answer);
     this.stage.classList.remove("other");
@@ -378,7 +424,7 @@ class Explore extends HTMLElement {
     this.dataset.view = now.view;
     this.nav.mark(now.view);
     this.stage.question.textContent = view.question;
-    this.stage.note.textContent = view.note;
+    this.stage.warning.textContent = view.note;
     this.upload.hidden = !view.upload;
     this.upload.textContent = `Upload ${view.upload}`;
     this.file.accept = ACCEPTS[view.upload] ?? "";

@@ -27,6 +27,10 @@ function welcome() {
   return element;
 }
 
+/** The door to lectures and lessons, beside those that lead to views. */
+export const teachDoor = (site) => h("a", { class: "door", href: "learn" },
+  h("strong", {}, "Teach a class"), h("small", {}, site ? "with lectures and lessons" : "with lectures, lessons and votes"));
+
 /** Do not offer the first lesson again. */
 export function welcomed() {
   try { localStorage.setItem(SEEN, "1"); } catch { /* without storage, it appears again */ }

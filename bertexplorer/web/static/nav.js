@@ -1,56 +1,91 @@
-// <bx-nav>: the topics, and under the chosen one its views; fires "view" with a view's name.
+// <bx-nav>: the doors, for what most people come for; under them the views that belong together; all views behind one press.
+// Fires "view" with a view's name, and "door" if it was opened through its door.
 import { h, roving } from "./kit.js";
 
-class Nav extends HTMLElement {
-  #last = {};  // topic -> its last view
-  #views = {};
+const ABOUT = {
+  "Hide a word": "and see what BERT would put there",
+  "Who looks at whom": "attention, head by head",
+  "Compare meanings": "of a word in two sentences, of two texts",
+};
 
-  /** *views*: name -> {topic, title, …}. */
-  draw(views) {
+class Nav extends HTMLElement {
+  #views = {};
+  #last = {};  // group -> its last view
+
+  /** *views*: name -> {topic, title, …}; *doors*: title -> names of views; *more*: doors to other pages. */
+  draw(views, doors, more = []) {
     this.#views = views;
-    const topics = [...new Set(Object.values(views).map((view) => view.topic))];
-    const tab = (kind, title, data) => {
-      const button = h("button", { type: "button", class: kind, role: "tab", "aria-selected": "false", tabindex: "-1" }, title);
-      Object.assign(button.dataset, data);
-      return button;
-    };
-    this.topics = h("div", { class: "topics", role: "tablist", "aria-label": "Topic" },
-      topics.map((topic) => tab("topic", topic, { topic })),
+    this.#group(doors);
+    this.doors = h("div", { class: "doors", role: "group", "aria-label": "Start here" },
+      Object.keys(doors).map((title) => h("button", {
+        type: "button", class: "door", "data-group": title,
+        onclick: () => this.#go(this.#last[title] ?? this.#of(title)[0], "door"),
+      }, h("strong", {}, title), h("small", {}, ABOUT[title]))),
+      more,
     );
+    this.group = h("span", { class: "group" });
     this.views = h("div", { class: "views", role: "tablist", "aria-label": "View" },
-      Object.entries(views).map(([view, { topic, title }]) => tab("view", title, { topic, view })));
-    this.replaceChildren(this.topics, this.views);
-    for (const row of [this.topics, this.views]) {
-      row.addEventListener("click", (event) => { const button = event.target.closest("[role=tab]"); if (button) this.#go(button); });
-      roving(row, () => [...row.children].filter((one) => !one.hidden), (button) => this.#go(button));
-    }
+      Object.keys(views).sort((a, b) => this.#place(a, doors) - this.#place(b, doors)).map((name) => h("button", {
+        type: "button", class: "view", role: "tab", "data-view": name, onclick: () => this.#go(name),
+      }, views[name].title)));
+    roving(this.views, () => [...this.views.children].filter((one) => !one.hidden), (tab) => this.#go(tab.dataset.view));
+    this.all = h("button", { type: "button", class: "quiet all", "aria-haspopup": "dialog", onclick: () => this.#openAll() }, "All views");
+    this.replaceChildren(this.doors, h("div", { class: "related" }, this.group, this.views, this.all));
   }
 
   /** Mark *view* as the current one. */
   mark(view) {
-    const { topic } = this.#views[view];
-    this.#last[topic] = view;
-    for (const one of this.views.children) {
-      one.hidden = one.dataset.topic !== topic;
-      this.#select(one, one.dataset.view === view);
+    const { group } = this.#views[view];
+    this.#last[group] = view;
+    for (const door of this.doors.querySelectorAll("[data-group]")) {
+      if (door.dataset.group === group) door.setAttribute("aria-current", "true");
+      else door.removeAttribute("aria-current");
     }
-    for (const one of this.topics.children) this.#select(one, one.dataset.topic === topic);
-    this.views.hidden = [...this.views.children].filter((one) => !one.hidden).length < 2;
-    for (const row of [this.topics, this.views]) {
-      const at = row.querySelector("[aria-selected=true]");
-      row.scrollLeft = Math.max(0, at.offsetLeft - row.offsetLeft - 40);
+    this.group.textContent = this.doors.querySelector("[aria-current]") ? "" : group;
+    for (const tab of this.views.children) {
+      const chosen = tab.dataset.view === view;
+      tab.hidden = this.#views[tab.dataset.view].group !== group;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    const chosen = this.views.querySelector("[aria-selected=true]");
+    this.views.scrollLeft = Math.max(0, chosen.offsetLeft - this.views.offsetLeft - 40);
+  }
+
+  /** Give each view its group: the door that it stands behind, else its topic. */
+  #group(doors) {
+    for (const [name, view] of Object.entries(this.#views)) {
+      const door = Object.keys(doors).find((title) => doors[title].includes(name));
+      view.group = door ?? view.topic;
     }
   }
 
-  #select(button, chosen) {
-    button.setAttribute("aria-selected", String(chosen));
-    button.tabIndex = chosen ? 0 : -1;
-  }
+  /** The place of *view* behind its door, -1 for a view without one. */
+  #place(view, doors) { return (doors[this.#views[view].group] ?? []).indexOf(view); }
 
-  #go(button) {
-    const { topic, view } = button.dataset;
-    const first = Object.keys(this.#views).find((name) => this.#views[name].topic === topic);
-    this.dispatchEvent(new CustomEvent("view", { detail: view || this.#last[topic] || first }));
+  #of(group) { return [...this.views.children].map((tab) => tab.dataset.view).filter((name) => this.#views[name].group === group); }
+
+  #go(view, way = "view") { this.dispatchEvent(new CustomEvent(way, { detail: view })); }
+
+  /** All views by topic, each with the name that the command line, Python and HTTP have for it. */
+  #openAll() {
+    const current = this.views.querySelector("[aria-selected=true]")?.dataset.view;
+    const topics = [...new Set(Object.values(this.#views).map((view) => view.topic))];
+    const entry = (name) => h("button", {
+      type: "button", "data-view": name, "aria-current": name === current && "true", autofocus: name === current,
+      onclick: () => { dialog.close(); this.#go(name); },
+    }, h("strong", {}, this.#views[name].title), " ", h("code", {}, name), h("small", {}, this.#views[name].question));
+    const section = (topic) => h("section", {}, h("h3", {}, topic),
+      Object.keys(this.#views).filter((name) => this.#views[name].topic === topic).map(entry));
+    const dialog = h("dialog", { class: "all-views", "aria-labelledby": "all-views", onclose: () => dialog.remove() },
+      h("header", {},
+        h("h2", { id: "all-views" }, "All views"),
+        h("p", {}, "In grey: the name on the command line, in links and, with _ for -, in Python."),
+        h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Close")),
+      h("div", { class: "topics" }, topics.map(section)),
+    );
+    this.append(dialog);
+    dialog.showModal();
   }
 }
 customElements.define("bx-nav", Nav);

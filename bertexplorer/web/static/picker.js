@@ -65,9 +65,10 @@ class Picker extends HTMLElement {
   show(state, checkpoint) {
     this.#choose(state.checkpoint);
     for (const one of this.precisions) one.checked = one.value === state.precision;
-    const label = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
-    if (this.named.textContent === label) return;
-    this.named.textContent = label;
+    const label = checkpoint?.label || state.checkpoint;
+    if (this.named.dataset.label === label) return;
+    this.named.dataset.label = label;
+    this.named.replaceChildren(h("span", { class: "prefix" }, "Checkpoint: "), label);
     if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
   }
 

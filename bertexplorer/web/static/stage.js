@@ -30,10 +30,10 @@ class Stage extends HTMLElement {
     const stop = h("button", { type: "button", onclick: () => this.#fire("stop") }, "Stop");
     this.way = h("div", { ...part("under-way"), role: "status", hidden: true }, this.bar, this.rest, stop);
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
-    this.note = h("p");
+    this.warning = h("p");
     const caption = h("div", part("caption"),
       this.said,
-      h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note),
+      h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.warning),
     );
     this.their_words = h("p", { class: "said", dir: "auto" });
     this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
@@ -55,6 +55,13 @@ class Stage extends HTMLElement {
     this.message.replaceChildren(h("p", {
       class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto",
     }, words, button && [" ", button]));
+  }
+
+  /** Say what stands in for the person's own text or checkpoint. *buttons*: [label, what a press does] each. */
+  note(words, buttons, more = "") {
+    this.message.replaceChildren(h("p", { class: "message busy stand-in", role: "status", dir: "auto" },
+      h("span", {}, [words, more].filter(Boolean).join(" ")),
+      buttons.map(([label, onclick]) => h("button", { type: "button", onclick }, label))));
   }
 
   silence() { this.message.replaceChildren(); }

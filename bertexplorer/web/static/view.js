@@ -118,7 +118,7 @@ class View extends HTMLElement {
     this.form.fill(now.options, layers ? { layers, heads } : {});
     this.settings.hidden = !settings.some((one) => !one.by_page);
     this.stage.question.textContent = question;
-    this.stage.note.textContent = note;
+    this.stage.warning.textContent = note;
     this.back.hidden = !this.start || this.state.link === this.start;
     this.explore.href = `./${this.state.link}`;
     this.dispatchEvent(new CustomEvent("filled"));

@@ -62,8 +62,10 @@ export async function render({ model, el }) {
   const theme = h("div", { class: "bx-theme" }, h("div", { class: "bx-page" }, h("div", { class: "bx" }, nav, view)));
   const paint = () => theme.classList.toggle("dark", [document.documentElement, document.body].some((one) => one.matches(DARK)));
   const mark = () => { if (view.state) nav.mark(view.state.now.view); };
-  nav.draw(schema.views);
-  nav.addEventListener("view", ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint }));
+  nav.draw(schema.views, schema.doors);
+  const open = ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
+  nav.addEventListener("view", open);
+  nav.addEventListener("door", open);
   view.addEventListener("filled", () => {
     mark();
     if (view.getAttribute("aria-busy") === "true" || model.get("link") === view.state.link) return;

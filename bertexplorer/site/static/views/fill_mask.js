@@ -3,7 +3,7 @@ import { ACCENT, above, axis, bars, Chart, down, GREEN, grouped, label, ORANGE, 
 import { encodeMasked, parseWords, scoreWords } from "../masks.js";
 import { entropyBits, rankOf, topk } from "../numbers.js";
 
-const MAX_BLANKS = 20, ROOM = 1.35, BAR = 30, HEAD = 44, DRAWN = 12;
+const MAX_BLANKS = 20, AXIS = [0, 1.35], BAR = 30, HEAD = 44, DRAWN = 12;
 
 export async function run(bert, text, { top, words }) {
   const encoding = encodeMasked(bert, text), positions = encoding.masked.slice(0, MAX_BLANKS), wanted = parseWords(words);
@@ -48,7 +48,7 @@ export function draw({ blanks }) {
     const head = several ? HEAD / whole : 0, bottom = Math.max(0, top - heights[i] / whole);
     chart.add({ ...bars(values, colours, { text: words, hover: labels }), hovertemplate: "%{customdata} %{text}<extra></extra>", ...axes });
     chart.layout[`yaxis${number}`] = { ...down(labels, { mono: 14 }), domain: [bottom, top - head], anchor: axes.xaxis };
-    chart.layout[`xaxis${number}`] = { range: [0, Math.max(...values, 1e-6) * ROOM], visible: false, anchor: axes.yaxis };
+    chart.layout[`xaxis${number}`] = { range: AXIS, visible: false, anchor: axes.yaxis };
     if (several) chart.note(above(`mask ${i + 1}, token ${blank.position}`, 0, { size: 16, x: 0.5, y: top - head, xanchor: "center" }));
     top = bottom;
   });

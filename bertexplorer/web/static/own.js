@@ -1,0 +1,117 @@
+// What is a person's own while a view shows something else: their text, while an example of the view stands in for it, and their
+// checkpoint, while a view borrows another. Both come back in the next view.
+
+const HOLE = /\[MASK\]|<mask>/;
+
+export class Own {
+  text = null;  // {text, pair, hidden, picked}, while an example stands in for it
+  #options = {};  // of the view, with that text
+  #why = "";  // the example is shown
+  #standsIn = "";  // the view whose example it is
+  #opened = "";  // the view that was opened last, until it has answered or the person has changed something
+
+  /** *views*, *opening*: of the schema; *checkpoint*: the person's. */
+  constructor({ views, opening }, checkpoint) {
+    Object.assign(this, { views, opening, checkpoint });
+  }
+
+  /** The checkpoint with which *view* opens: the person's, or the one that it borrows as nobody has picked one. */
+  checkpointFor(view) {
+    const borrowed = this.views[view].checkpoint;
+    return borrowed && this.checkpoint === this.opening.checkpoint ? borrowed : this.checkpoint;
+  }
+
+  /** Whether the state *now* shows an example that stands in for the person's text. */
+  isAway(now) { return this.text !== null && this.#standsIn === now.view; }
+
+  /** The person's text, and what they hid and picked in it. */
+  of(now) {
+    const { text, pair, hidden, picked } = this.isAway(now) ? this.text : now;
+    return { text, pair, hidden, picked };
+  }
+
+  /** The change of the state *now* that opens *view*, with the person's own text. If it is refused, see `instead`. */
+  open(view, now) {
+    const checkpoint = this.checkpointFor(view), own = this.of(now);
+    this.changed();
+    this.#opened = view;
+    const borrowed = checkpoint !== this.checkpoint;
+    if (borrowed && (own.hidden || HOLE.test(own.text))) {
+      return { view, checkpoint, ...this.#example(view, own, this.#defaults(view), "a word of it is hidden") };
+    }
+    return { ...own, view, checkpoint };
+  }
+
+  /** A press on a figure opens *view* with what is on the screen. */
+  opens(view) {
+    this.changed();
+    this.#opened = view;
+  }
+
+  /** What to ask instead, as the view that was just opened refuses the state *now*: with another checkpoint, then with the view's
+   *  first example. Null if a person has changed something since, or if nothing is left to try. */
+  instead(now, { detail, missing }) {
+    const { views, opening } = this, view = views[now.view];
+    if (this.#opened !== now.view) return null;
+    const checkpoint = { head: opening.checkpoint, tuned: views.answer?.checkpoint }[missing];
+    if (checkpoint && checkpoint !== now.checkpoint) return { checkpoint };
+    if (this.isAway(now)) return this.back();
+    if (!view.text) return null;
+    return this.#example(now.view, this.of(now), now.options, firstClause(detail));
+  }
+
+  /** The change to the first example of *view*. It keeps *text*, the person's own, with the *options* that it had, and says *why*. */
+  #example(view, text, options, why) {
+    const [example] = this.views[view].examples;
+    this.text = text;
+    this.#standsIn = view;
+    this.#options = options;
+    this.#why = why;
+    return {
+      text: example.text, pair: example.pair, hidden: "", picked: example.picked,
+      options: { ...this.#defaults(view), ...example.options },
+    };
+  }
+
+  #defaults(view) { return Object.fromEntries(this.views[view].settings.map((one) => [one.name, one.default])); }
+
+  /** The change that brings the person's text back, null if it is on the screen. */
+  back() {
+    const { text } = this;
+    this.changed();
+    return text && { ...text, options: this.#options };
+  }
+
+  /** The person has changed something: what is on the screen is theirs. */
+  changed() {
+    this.text = null;
+    this.#opened = "";
+  }
+
+  /** The opened view has answered. */
+  answered() { this.#opened = ""; }
+
+  /** What the page says about an answer to the state *now*: [words, [label, what a press does] …], or null. *do*: the actions. */
+  note(now, { back, use }) {
+    const { views, checkpoint } = this, view = views[now.view], words = [], buttons = [];
+    if (now.checkpoint !== checkpoint) {
+      const borrows = view.checkpoint === now.checkpoint;
+      words.push(borrows
+        ? `This view needs a fine-tuned checkpoint, and shows ${now.checkpoint}. The other views stay with ${checkpoint}.`
+        : `This is ${now.checkpoint}, for this view alone. The other views stay with ${checkpoint}.`);
+      buttons.push([`Use ${now.checkpoint} everywhere`, () => use(now.checkpoint)]);
+      if (!borrows) buttons.push([`Back to ${checkpoint}`, () => use(checkpoint)]);
+    }
+    if (this.isAway(now)) {
+      words.push(`An example stands in for your text: ${this.#why}.`);
+      buttons.push(["Back to my text", back]);
+    }
+    return words.length ? [words.join(" "), buttons] : null;
+  }
+}
+
+/** The first sentence of an error, as a part of another one. */
+const firstClause = (error) => {
+  const [sentence] = error.split(/\.(?= [A-Z]|$)/);
+  return /^(A|The|There|This) /.test(sentence) ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
+};

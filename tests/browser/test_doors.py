@@ -1,0 +1,130 @@
+"""The first screen: four doors for what people come for, and no view that opens with an error."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertexplorer.views import DOORS, VIEWS
+from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until_idle, write
+
+OWN = "My own text about a quiet river."
+NOTE = "#message .stand-in"
+
+
+def in_sight(page: Page, which: str) -> None:
+    size = page.viewport_size
+    box = page.locator(which).bounding_box()
+    assert box and size and box["y"] + box["height"] <= size["height"] and box["x"] + box["width"] <= size["width"]
+
+
+def test_the_four_doors_are_in_sight_and_lead_to_what_they_name(page: Page) -> None:
+    for number in range(4):
+        in_sight(page, f".door >> nth={number}")
+    expect(page.locator(".door strong")).to_have_text([*DOORS, "Teach a class"])
+    page.locator(".door").get_by_text("Who looks at whom").click()
+    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
+    page.locator(".door").get_by_text("Compare meanings").click()
+    expect_said(page, "same sense")  # bank by a river, bank with money: the example of the view
+    expect(page.locator(".door[aria-current]")).to_have_count(1)
+    page.locator(".door").get_by_text("Hide a word").click()
+    expect(page.locator("#figure .bars li").first).to_be_visible()
+    wait_until_idle(page)
+    page.locator(".door").get_by_text("Teach a class").click()
+    expect(page.get_by_role("heading", name="Lectures")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_door_keeps_what_a_person_has_typed(page: Page) -> None:
+    write(page, OWN)
+    expect_message(page, "Nothing is hidden")
+    page.locator(".door").get_by_text("Who looks at whom").click()
+    expect_said(page, "Each tile is a head")
+    expect(page.locator(TEXT)).to_have_value(OWN)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_every_view_is_listed_with_both_of_its_names(page: Page) -> None:
+    page.get_by_role("button", name="All views").click()
+    for slug, view in VIEWS.items():
+        entry = page.locator(f'dialog [data-view="{slug}"]')
+        expect(entry.locator("strong")).to_have_text(view.title)
+        expect(entry.locator("code")).to_have_text(slug)
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_every_view_opens_with_an_answer(page: Page) -> None:
+    """From the page's first text. A view that it does not suit shows an example, says so, and gives the text back."""
+    first = page.locator(TEXT).input_value()
+    for slug, view in VIEWS.items():
+        choose_view(page, view.title)
+        wait_until_idle(page)
+        expect(page.locator("#message .error")).to_have_count(0)
+        expect(page.locator("bx-explore")).not_to_have_class("bx unanswered")
+        if not view.text:
+            continue
+        if page.locator(TEXT).input_value() == first:
+            expect(page.get_by_text("Back to my text")).to_have_count(0)
+        else:
+            expect_message(page, "An example stands in for your text")
+            expect(page.locator(TEXT)).to_have_value(VIEWS[slug].examples[0].text)
+    choose_view(page, "One mask")
+    expect(page.locator(TEXT)).to_have_value(first)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_ones_own_text_comes_back_with_what_was_hidden_in_it(page: Page) -> None:
+    write(page, OWN)
+    expect_message(page, "Nothing is hidden")
+    page.locator("button.chip").get_by_text("quiet", exact=True).click()
+    expect(page.locator("#figure .bars li").first).to_be_visible()
+    choose_view(page, "Next sentence")
+    expect_message(page, "there is no second sentence")
+    page.get_by_text("Back to my text").click()
+    expect(page.locator(TEXT)).to_have_value(OWN)
+    expect(page.locator("#message .error")).to_contain_text("There is no second sentence")  # now it was asked for
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+    choose_view(page, "Paragraph")
+    expect_message(page, "An example stands in for your text")
+    choose_view(page, "One mask")
+    expect(page.locator(TEXT)).to_have_value(OWN)
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+    expect(page.locator(NOTE)).to_have_count(0)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_what_is_typed_over_an_example_is_ones_own_text(page: Page) -> None:
+    choose_view(page, "Next sentence")
+    expect_message(page, "An example stands in")
+    write(page, OWN)
+    expect(page.locator(NOTE)).to_have_count(0)
+    choose_view(page, "Pieces")
+    expect(page.locator(TEXT)).to_have_value(OWN)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_view_borrows_a_checkpoint_for_itself_alone(page: Page) -> None:
+    picker = page.locator("#picker > summary")
+    choose_view(page, "Answer")
+    expect(picker).to_contain_text("sentiment")
+    expect_message(page, "The other views stay with mini")
+    for title in ("Saliency", "Referee", "Layers", "Heads"):
+        choose_view(page, title)
+        expect(picker).to_contain_text("mini")
+        wait_until_idle(page)
+        expect(page.locator(NOTE)).to_have_count(0)
+    choose_view(page, "Answer")
+    page.get_by_text("Use sentiment everywhere").click()
+    expect(page.locator(NOTE)).not_to_contain_text("mini")
+    choose_view(page, "Saliency")
+    expect(picker).to_contain_text("sentiment")
+    choose_view(page, "One mask")  # which sentiment cannot answer
+    expect(picker).to_contain_text("mini")
+    expect_message(page, "This is mini, for this view alone. The other views stay with sentiment.")
+    page.get_by_text("Use mini everywhere").click()
+    expect(page.locator(NOTE)).to_have_count(0)
+    wait_until_idle(page)
