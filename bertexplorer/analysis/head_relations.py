@@ -17,9 +17,11 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.sample_relations import RELATIONS, RelatedSentence, related_sentences
+from bertexplorer.engine import progress
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Encoding
 
 FARTHEST = 8  # words, of the fixed distances that are tried
 
@@ -33,6 +35,15 @@ class Read:
     words: Float[np.ndarray, "l h w w"]  # between words
     on_special: Float[np.ndarray, "l h w"]  # the most that a word gives to one special token
     special: list[int]  # tokens that are [CLS] or [SEP]
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A relation that a head follows."""
+
+    relation: str  # of RELATIONS
+    accuracy: float  # share of pairs in which the head looks at the related word, 0 to 1
+    baseline: float  # that of the best fixed distance
 
 
 @dataclass(frozen=True)
@@ -54,9 +65,8 @@ class RelationHead:
         return self.accuracy - self.baseline
 
 
-def read(checkpoint: Checkpoint, sentence: RelatedSentence) -> Read:
+def read(checkpoint: Checkpoint, sentence: RelatedSentence, encoding: Encoding) -> Read:
     """Attention of every head, between tokens and between the words of *sentence*, which are separated by spaces."""
-    encoding = checkpoint.tokenizer.encode(sentence.text)
     weights = engine.attentions(checkpoint, encoding).numpy()
     word_of = encoding.words  # punctuation stands apart in the sentences, so these are the words between spaces
     special = [i for i, word in enumerate(word_of) if word is None]
@@ -71,7 +81,17 @@ def read(checkpoint: Checkpoint, sentence: RelatedSentence) -> Read:
 
 def read_all(checkpoint: Checkpoint) -> list[Read]:
     """The attention in all forty sentences."""
-    return [read(checkpoint, sentence) for sentence in related_sentences()]
+    sentences = related_sentences()
+    encodings = [checkpoint.tokenizer.encode(sentence.text) for sentence in sentences]
+    total = sum(map(len, encodings))
+    done = 0
+    reads = []
+    progress.report(0, total)
+    for sentence, encoding in zip(sentences, encodings, strict=True):
+        reads.append(read(checkpoint, sentence, encoding))
+        done += len(encoding)
+        progress.report(done, total)
+    return reads
 
 
 def accuracy(
@@ -114,20 +134,21 @@ def best_heads(
     )
 
 
-def relations_of_heads(reads: Sequence[Read], margin: float) -> list[list[str]]:
-    """For each head, l x h, the relation in which it beats the best fixed distance most, counted among words; "" if it
-    beats none by the *margin*."""
+def relations_of_heads(reads: Sequence[Read], margin: float) -> list[list[Followed | None]]:
+    """For each head, l x h, the relation in which it beats the best fixed distance most, counted among words; None if
+    it beats none by the *margin*."""
     layers, heads = reads[0].words.shape[:2]
     gains = np.full((layers, heads), margin)
-    names = [[""] * heads for _ in range(layers)]
+    followed: list[list[Followed | None]] = [[None] * heads for _ in range(layers)]
     for relation in RELATIONS:
         for back in (False, True):
             accuracies, distances = accuracy(reads, relation, back=back, all_tokens=False)
-            gain = accuracies - max(distances.values())
+            baseline = max(distances.values())
+            gain = accuracies - baseline
             for layer, head in np.argwhere(gain > gains).tolist():
                 gains[layer, head] = gain[layer, head]
-                names[layer][head] = relation
-    return names
+                followed[layer][head] = Followed(relation, float(accuracies[layer, head]), baseline)
+    return followed
 
 
 def best_head(

@@ -13,11 +13,12 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import check_length
-from bertexplorer.analysis.head_relations import Read, best_heads, read_all, relations_of_heads
+from bertexplorer.analysis.head_relations import Followed, Read, best_heads, read_all, relations_of_heads
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.analysis.strongest_heads import is_punctuation
+from bertexplorer.engine import progress
 from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import Option
 
@@ -84,6 +85,7 @@ class HeadRoles:
     measures: dict[str, Float[np.ndarray, "l h"]]  # ROLES: 0 to 1; distance: tokens; entropy: bits
     among: Measured  # what ordinary tokens give to other ordinary ones
     roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES or of RELATIONS, or "broad"
+    relations: tuple[tuple[Followed | None, ...], ...]  # l x h: measured on the sample alone
     points: Float[np.ndarray, "l h 2"] | None  # the place of each head on the map
     preserved: float  # share of the variance that the map's plane preserves
     divergences: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence in bits between the l h heads, row by row
@@ -106,12 +108,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     heads = checkpoint.config.num_layers * checkpoint.config.num_heads
     for encoding in encodings:
         check_length(encoding, heads)
-    weights = [engine.attentions(checkpoint, encoding).numpy() for encoding in encodings]
+    weights = all_weights(checkpoint, encodings)
     fits = [patterns(checkpoint, encoding) for encoding in encodings]
     by_text = [measure(w, fit) for w, fit in zip(weights, fits, strict=True)]
     measures = {name: np.mean([of_text[name] for of_text in by_text], axis=0) for name in MEASURES}
     among = measure_among(weights, fits, [encoding.special for encoding in encodings])
     reads = read_all(checkpoint) if options.on == "sample" or options.show == "gallery" else []
+    layers, heads_of_layer = weights[0].shape[:2]
+    relations: list[list[Followed | None]] = [[None] * heads_of_layer for _ in range(layers)]
+    if options.on == "sample":
+        relations = relations_of_heads(reads, MARGIN)
     points = None
     preserved = 0.0
     divergences = None
@@ -129,7 +135,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         tokens=sum(map(len, encodings)),
         measures=measures,
         among=among,
-        roles=main_roles(measures, among, relations_of_heads(reads, MARGIN) if options.on == "sample" else None),
+        roles=main_roles(measures, among, relations),
+        relations=tuple(map(tuple, relations)),
         points=points,
         preserved=preserved,
         divergences=divergences,
@@ -137,6 +144,19 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         left_out=sum(encoding.left_out for encoding in encodings),
         gallery=find_best(reads, among, SAMPLE[0]) if options.show == "gallery" else (),
     )
+
+
+def all_weights(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, "l h t t"]]:
+    """The attention of every head in each text."""
+    total = sum(map(len, encodings))
+    done = 0
+    weights = []
+    progress.report(0, total)
+    for encoding in encodings:
+        weights.append(engine.attentions(checkpoint, encoding).numpy())
+        done += len(encoding)
+        progress.report(done, total)
+    return weights
 
 
 def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:
@@ -196,28 +216,27 @@ def measure_among(
 
 
 def main_roles(
-    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, relations: list[list[str]] | None = None
+    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, relations: Sequence[Sequence[Followed | None]]
 ) -> tuple[tuple[str, ...], ...]:
     """The role of each head: its pattern among ordinary tokens, else its relation, else the special token that it rests
     on, else "broad"."""
     layers, heads = among.ordinary.shape
-    grammar = relations or [[""] * heads] * layers
     roles = []
     for layer in range(layers):
-        roles.append(tuple(main_role(measures, among, layer, head, grammar[layer][head]) for head in range(heads)))
+        roles.append(tuple(main_role(measures, among, layer, head, relations[layer][head]) for head in range(heads)))
     return tuple(roles)
 
 
 def main_role(
-    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, layer: int, head: int, relation: str
+    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, layer: int, head: int, followed: Followed | None
 ) -> str:
     if among.ordinary[layer, head] >= ORDINARY:
         best = max(AMONG, key=lambda name: among.shares[name][layer, head])
         share = among.shares[best][layer, head]
         if share >= CLEAR and share >= TWICE * among.chance[best]:
             return best
-        if relation:
-            return relation
+        if followed:
+            return followed.relation
     resting = max(("[SEP]", "[CLS]"), key=lambda name: measures[name][layer, head])
     return resting if measures[resting][layer, head] >= RESTS else "broad"
 
@@ -291,24 +310,39 @@ def plane(squared: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n 2"], 
 
 def rows(result: HeadRoles) -> list[dict[str, object]]:
     """A row for each head (layer and head 1-based). *value* is that of the requested pattern, or of the head's main
-    role: its share among ordinary tokens if it is one of these. *ordinary*: the share that ordinary tokens get. map_x
-    and map_y are empty without the map."""
+    role, see `strength`; *baseline* is what chance, or the best fixed distance, reaches there. *ordinary*: the share
+    that ordinary tokens get. map_x and map_y are empty without the map."""
     table: list[dict[str, object]] = []
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
             values = {column_name(name): float(result.measures[name][i, j]) for name in MEASURES}
             pattern = role if result.pattern == "main role" else result.pattern
-            value = max(values[column_name(name)] for name in ROLES)
-            if pattern in MEASURES:
-                value = values[column_name(pattern)]
-            if pattern in AMONG and result.pattern == "main role":
-                value = float(result.among.shares[pattern][i, j])
-            selected = {"pattern": pattern, "value": value, "ordinary": float(result.among.ordinary[i, j])}
+            if result.pattern == "main role":
+                value, baseline = strength(result, i, j)
+            else:
+                value, baseline = values[column_name(pattern)], None
+            ordinary = float(result.among.ordinary[i, j])
+            selected = {"pattern": pattern, "value": value, "baseline": baseline, "ordinary": ordinary}
             x, y = (None, None) if result.points is None else map(float, result.points[i, j])
             table.append(
                 {"layer": i + 1, "head": j + 1, "main_role": role, **selected, **values, "map_x": x, "map_y": y}
             )
     return table
+
+
+def strength(result: HeadRoles, layer: int, head: int) -> tuple[float, float | None]:
+    """(how strong the main role of a head is, its baseline). Of a relation: the share of pairs in which the head looks
+    at the related word, and that of the best fixed distance. Of a pattern among ordinary tokens: its share of what
+    these get, and that of random targets. Of a special token, the share that it gets; of a broad head, the largest
+    share that any pattern gets. The last two have no baseline."""
+    role, followed = result.roles[layer][head], result.relations[layer][head]
+    if followed and role == followed.relation:
+        return followed.accuracy, followed.baseline
+    if role in AMONG:
+        return float(result.among.shares[role][layer, head]), result.among.chance[role]
+    if role in ROLES:
+        return float(result.measures[role][layer, head]), None
+    return max(float(result.measures[name][layer, head]) for name in ROLES), None
 
 
 def tables(result: HeadRoles) -> dict[str, list[dict[str, object]]]:

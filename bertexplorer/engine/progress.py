@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from bertexplorer.errors import ExplorerError
 
 GRADIENT = 3  # with gradients a token counts as this many, as it takes so much longer
+PATIENCE_S = 1.0  # after which the progress of short work is shown too
 QUICK = 8192  # tokens; work beyond this is long, whichever view it is for
 
 
@@ -59,6 +60,8 @@ class Work:
     def report(self, done: int, total: int) -> None:
         """Report that a loop has computed *done* of its *total* tokens. 0 announces a new loop."""
         if done == 0:
+            if not self.done:
+                self.started = time.monotonic()  # it may have waited for its turn
             self.leader = None
             self.expect(total)
             self.planned, self.earlier = self.planned + total, self.done
@@ -69,6 +72,11 @@ class Work:
         """Raises Stopped if the work should end."""
         if self.stopped:
             raise Stopped
+
+    @property
+    def shown(self) -> bool:
+        """Whether people should see its progress: it is long, or has taken long."""
+        return self.long or time.monotonic() - self.started > PATIENCE_S
 
     @property
     def seconds_left(self) -> float | None:

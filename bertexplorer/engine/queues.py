@@ -183,11 +183,11 @@ class RequestQueues:
 
     def progress(self, work: Work) -> dict[str, int | float]:
         """The progress of *work*. If it waits: its `place` in the queue and the `seconds` until its answer. If it is
-        long: the share that is `done` and the `seconds` left. Empty if the answer will be ready soon."""
+        long, or has taken long: the share that is `done` and the `seconds` left. Empty if the answer is near."""
         for queue in (self.slow, self.quick):
             if position := queue.position(work):
                 return {"place": position, "seconds": queue.seconds(position)}
         shown = work.leader or work
-        if not shown.long or shown.seconds_left is None:
+        if not shown.shown or shown.seconds_left is None:
             return {}
         return {"done": round(shown.done / shown.total, 3), "seconds": max(1, round(shown.seconds_left))}

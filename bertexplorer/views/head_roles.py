@@ -1,6 +1,7 @@
 """Figure for head roles: a cell for each head with its role, or a map where similar heads are close."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,10 @@ def click(layer: int, head: int) -> dict[str, object]:
 def hover_text(result: HeadRoles, layer: int, head: int) -> str:
     lines = [f"{words(name)} {percent(float(result.measures[name][layer, head]))}" for name in ROLES]
     far, bits = (float(result.measures[name][layer, head]) for name in ("distance", "entropy"))
+    followed = result.relations[layer][head]
+    if followed:
+        right = f"right for {percent(followed.accuracy)}, the best fixed distance {percent(followed.baseline)}"
+        lines.insert(0, f"{words(followed.relation)}: {right}")
     return "<br>".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
 
 
@@ -266,7 +271,21 @@ def say_gallery(result: HeadRoles) -> str:
         f"The best head for each pattern, [CLS] and [SEP] left out. For {best.pattern} it is {best.head}: it looks at "
         f"the right word in {percent(best.value)} of the pairs of forty annotated sentences, the best fixed distance "
         f"in {percent(best.baseline)}. For {won} of {len(relations)} relations a head beats the distance by 10 points."
+        f"{named_otherwise(result, relations)}"
     )
+
+
+def named_otherwise(result: HeadRoles, relations: Sequence[Found]) -> str:
+    """Why the grid names the best head for a relation after another one, if it does."""
+    for one in relations:
+        role = result.roles[one.head.layer][one.head.head]
+        both_ways = (one.pattern, " → ".join(reversed(one.pattern.split(" → "))))
+        if role in RELATIONS and RELATIONS[role] not in both_ways:
+            return (
+                f" A head may be the best for several: the grid of roles names {one.head} after {words(role)}, as it"
+                " is furthest ahead of the distance there."
+            )
+    return ""
 
 
 def strongest(result: HeadRoles, name: str) -> str:

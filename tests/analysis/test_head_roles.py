@@ -7,9 +7,11 @@ from scipy.spatial.distance import cdist, jensenshannon
 from bench import relations
 from bertexplorer import engine
 from bertexplorer.analysis import head_relations, head_roles
+from bertexplorer.analysis.head_relations import Followed, read_all
 from bertexplorer.analysis.head_roles import (
     AMONG,
     CLEAR,
+    MARGIN,
     MEASURES,
     ORDINARY,
     RESTS,
@@ -91,9 +93,37 @@ def test_the_main_role_of_a_head_is_its_largest_clear_share_among_words() -> Non
     shares |= {"punctuation": np.array([[0.2, 0.2, 0.2, 0.39, 0.1, 0.1]])}
     ordinary = np.array([[0.5, 0.5, ORDINARY - 0.01, 0.5, 0.5, 0.1]])
     chance = {**dict.fromkeys(AMONG, 0.1), "punctuation": 0.2}
-    relations = [["", "", "", "", "pron", "pron"]]
+    follows = Followed("pron", 0.9, 0.4)
+    relations = [[None, None, None, None, follows, follows]]
     wanted = (("next", "broad", "[SEP]", "broad", "pron", "[SEP]"),)
     assert head_roles.main_roles(measures, Measured(ordinary, shares, chance), relations) == wanted
+
+
+def test_the_value_of_a_head_that_follows_a_relation_is_its_accuracy_there(mini: Checkpoint) -> None:
+    """Counted by hand: the word that gets most of all other words is the related one."""
+    rows = head_roles.rows(ask(mini, ""))
+    named = [row for row in rows if row["main_role"] in RELATIONS]
+    assert len(named) > 5
+    reads = read_all(mini)
+    for row in named:
+        layer, head, relation = row["layer"] - 1, row["head"] - 1, row["main_role"]
+        shares, distances = [], []
+        for back in (False, True):
+            right, gaps = [], []
+            for sentence in reads:
+                for pair in sentence.sentence.pairs.get(relation, ()):
+                    start, end = reversed(pair) if back else pair
+                    given = sentence.words[layer, head, start]
+                    others = [i for i in range(len(given)) if i != start]
+                    right.append(max(others, key=lambda i: given[i]) == end)
+                    gaps.append(end - start)
+            shares.append(sum(right) / len(right))
+            distances.append(max(map(gaps.count, gaps)) / len(gaps))
+        gains = [share - distance for share, distance in zip(shares, distances, strict=True)]
+        best = gains.index(max(gains))
+        assert row["value"] == pytest.approx(shares[best]) and row["baseline"] == pytest.approx(distances[best])
+        assert row["value"] - row["baseline"] > MARGIN
+    assert all(row["baseline"] is None for row in rows if row["main_role"] in ("[CLS]", "[SEP]", "broad"))
 
 
 def test_shares_among_words_are_those_of_a_plain_loop(mini: Checkpoint) -> None:

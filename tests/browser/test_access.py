@@ -180,8 +180,10 @@ def set_and_open(page: Page) -> None:
     page.wait_for_url("**show=head**")
     answered(page, "#forms input[type=radio]:checked")
     tab_to(page, ".view", "Shift+Tab")
-    page.keyboard.press("End")
-    expect(page.locator("#question h2")).to_have_text("What do the heads look like in BertViz?")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#question h2")).to_have_text(VIEWS["forward-pass"].question)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
     answered(page, ".view[aria-selected=true]")
 
 
@@ -226,7 +228,9 @@ def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None
     for seen in ("#text textarea", ".strip .chip >> nth=-1", "#figure .bars li >> nth=4"):
         box = page.locator(seen).bounding_box()
         assert box and box["y"] + box["height"] <= 844, seen
-    for pressed in page.locator("#actions button:visible, .example, .door, .all, .view:visible, #picker > summary").all():
+    for pressed in page.locator(
+        "#actions button:visible, .example, .door, .all, .view:visible, #picker > summary"
+    ).all():
         box = pressed.bounding_box()
         assert box and box["height"] >= 44, pressed.inner_text()
 

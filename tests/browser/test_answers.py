@@ -116,22 +116,15 @@ def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> No
 
 
 def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> None:
-    """Fine-tuned opens on a bundled checkpoint, which stays for the views that explain its answer, and no longer."""
+    """Answer opens with an example on a bundled checkpoint; one press keeps it for the views that explain the answer."""
     choose_view(page, "Answer")
-    page.locator("button.example").first.click()
     expect_said(page, "“positive”")
     assert "checkpoint=sentiment" in page.url
+    page.get_by_role("button", name="Use sentiment everywhere").click()
+    wait_until_idle(page)
+    page.locator("button.example").first.click()
     choose_view(page, "Saliency")
     expect_said(page, "“positive” has")
-    choose_view(page, "One mask")
-    write(page, "A robin is a [MASK].")
-    expect_said(page, "It would put")
-    assert "checkpoint=sentiment" not in page.url
-    choose_view(page, "Answer")
-    choose_view(page, "Saliency")
-    page.locator("button.example").first.click()
-    wait_until_idle(page)
-    assert "checkpoint=sentiment" not in page.url, "an example is about the page's own checkpoint"
 
 
 def test_a_picked_checkpoint_stays_and_a_button_offers_another(page: Page) -> None:
@@ -141,11 +134,9 @@ def test_a_picked_checkpoint_stays_and_a_button_offers_another(page: Page) -> No
     expect_said(page, "It would put")
 
 
-def test_a_checkpoint_without_a_fine_tuned_head_offers_one(page: Page) -> None:
+def test_a_checkpoint_without_a_fine_tuned_head_borrows_one(page: Page) -> None:
     use_checkpoint(page, "tiny")
     wait_until_idle(page)
     choose_view(page, "Answer")
-    expect_message(page, "tiny has no fine-tuned head")
-    page.get_by_role("button", name="Use sentiment").click()
-    wait_until_idle(page)
+    expect_message(page, "This view needs a fine-tuned checkpoint, and shows sentiment. The other views stay with tiny.")
     expect_said(page, "“")

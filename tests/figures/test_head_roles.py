@@ -33,12 +33,12 @@ def result(show: str = "roles", pattern: str = "main role", layers: int = 2, hea
     )
     if show == "gallery":
         picked, words = (Span(0, 4, 7),), (EVIL, "cat")
-        found = Found("verb → object", Head(1, 2), 0.9, 0.4, "The cat sat.", picked, words, -2)
+        found = Found("verb → object", Head(layers - 1, heads - 1), 0.9, 0.4, "The cat sat.", picked, words, -2)
         more = {"gallery": (Found("previous", Head(0, 0), 0.8, 0.1, "A cat."), found), **more}
+    nothing = ((None,) * heads,) * layers
+    roles = main_roles(measures, among, nothing)
     fields = {"points": None, "preserved": 0.0, "divergences": None, "compared": 0, "left_out": 0, **map_fields, **more}
-    return HeadRoles(
-        show, pattern, fields.pop("on", "sample"), 20, 249, measures, among, main_roles(measures, among), **fields
-    )
+    return HeadRoles(show, pattern, fields.pop("on", "sample"), 20, 249, measures, among, roles, nothing, **fields)
 
 
 @pytest.mark.parametrize("show", ["roles", "gallery", "map"])
