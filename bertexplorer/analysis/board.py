@@ -46,8 +46,10 @@ def nothing_to_change(checkpoint: Checkpoint, encoding: Encoding) -> ExplorerErr
         lacks, advice = "there is no pair", "add a second sentence"
     else:
         lacks, advice = "the measure is the word at a mask", "measure the pair"
+    beyond = " within the tokens that are read" if encoding.left_out else ""
     return ExplorerError(
-        f"Nothing is hidden and {lacks}, so there is no answer to change. Hide a word, or {advice}.", code="mask"
+        f"Nothing is hidden{beyond} and {lacks}, so there is no answer to change. Hide a word, or {advice}.",
+        code="mask",
     )
 
 

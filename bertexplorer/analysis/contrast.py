@@ -25,7 +25,7 @@ KEYS, MEASURE = ("token",), "log_ratio"
 
 @dataclass(frozen=True)
 class Options:
-    other: Annotated[str, Option("Second sentence", info="with [MASK] in it")] = ""
+    other: Annotated[str, Option("Other sentence", info="with [MASK] in it; or type it as the second sentence")] = ""
     named: Annotated[int, Option("Words named on each side", 1, 50)] = 8
 
 
@@ -52,19 +52,26 @@ class Contrast:
     words: tuple[Word, ...]  # those that differ most: towards the first sentence, then towards the second
     divergence: float  # Jensen-Shannon, bits: 0 the same answers, 1 nothing in common
     vocabulary: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # on the second sentence, which has no strip to show them
+    notes: tuple[str, ...] = ()  # on the other sentence, which has no strip to show them
+    alone: bool = False  # whether the two are the sentences of a pair, each read alone
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Contrast:
-    """Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none."""
+    """Compare the first mask of *text* with that of the other sentence: *options.other*, or else the second text, and
+    then each is read alone. Raises ExplorerError if there is no other sentence, or if one has no mask."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for a sentence
-    if not options.other.strip():
-        raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two masks.")
-    first_encoding = encode_masked(checkpoint, text)
+    own = Text.of(text)
+    alone = not options.other.strip()
+    if alone and not own.second.strip():
+        raise ExplorerError(
+            "The other sentence is missing. Type one with [MASK] in it, to compare the two masks.", code="pair"
+        )
+    other = own.alone(1) if alone else with_second_text(options.other, own)
+    first_encoding = encode_masked(checkpoint, own.alone(0) if alone else own)
     try:
-        second_encoding = encode_masked(checkpoint, with_second_text(options.other, Text.of(text)))
+        second_encoding = encode_masked(checkpoint, other)
     except ExplorerError as error:
-        raise ExplorerError(f"In the second sentence: {error}") from error
+        raise ExplorerError(f"In the other sentence: {error}") from error
     encodings = [first_encoding, second_encoding]
     rows = engine.masked_log_probs(checkpoint, encodings, positions=[e.masked[:1] for e in encodings])
     first, second = (row[0].numpy() for row in rows)
@@ -78,6 +85,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         divergence=jensen_shannon(first, second),
         vocabulary=vocabulary,
         notes=second_encoding.notes,
+        alone=alone,
     )
 
 

@@ -36,7 +36,7 @@ EndKind = Literal[TargetKind, "token", "replaced", "vector"]
 @dataclass(frozen=True)
 class Options:
     layer: Annotated[
-        int, Option("Open layer", 0, 100, info="0: the one with the head that shows most", by_page=True)
+        int, Option("Open layer", 0, 100, info="0: the one whose head connects the followed token most", by_page=True)
     ] = 0
 
 
@@ -54,7 +54,7 @@ class LayerPart:
     """What one layer does to the w tokens shown. Layers and heads are 0-based."""
 
     weights: Float[np.ndarray, "h w w+1"]  # to the tokens shown, and to all others together
-    link: Link | None  # the strongest of its heads; None: no head joins two words
+    link: Link | None  # the strongest of its heads, from the followed token if it is a word; None: no two words
     attended: Float[np.ndarray, "w d"]  # vectors after the attention half
     fed: Float[np.ndarray, "w d"]  # what the feed-forward half adds
     output: Float[np.ndarray, "w d"]
@@ -126,7 +126,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     followed = positions.index(end.position)
     halves = list(engine.layer_halves(checkpoint, encoding, positions))
     weights = np.stack([half.weights.numpy() for half in halves])
-    links = strongest_links(weights, positions, is_word(checkpoint, encoding), encoding.picked)
+    sources = encoding.picked or (end.position,)  # what the pass is followed for, not any two words
+    links = strongest_links(weights, positions, is_word(checkpoint, encoding), sources)
     best = {link.head.layer: link for link in reversed(links)}
     words = end.kind in ("mask", "token")
     raised = raised_words(checkpoint, halves, followed) if words else [()] * num_layers
@@ -276,5 +277,5 @@ class Facts(facts.Facts[ForwardPass]):
         return words[0].token if words else ""
 
     def open_layer(self) -> float:
-        """The layer with the head that shows most."""
+        """The layer whose head connects the followed token most."""
         return self._result.open + 1

@@ -44,6 +44,7 @@ class PseudoLikelihood:
     perplexity: float  # exp(-total / scored tokens). 1: certain; size of the vocabulary: no idea
     scored: int  # tokens that count
     unscored: int  # tokens beyond Options.most
+    holes: int = 0  # masks that were typed: they stay in every pass, and have no score
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> PseudoLikelihood:
@@ -70,7 +71,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         ranks[position] = 1 + int((row[0] > row[0, token]).sum())
     total = float(np.nansum(log_probabilities))
     perplexity = math.exp(-total / len(positions))
-    return PseudoLikelihood(unmasked.tokens, log_probabilities, ranks, total, perplexity, len(positions), unscored)
+    holes = unmasked.ids.count(unmasked.mask_id)
+    return PseudoLikelihood(
+        unmasked.tokens, log_probabilities, ranks, total, perplexity, len(positions), unscored, holes
+    )
 
 
 def scored_positions(encoding: Encoding) -> list[int]:

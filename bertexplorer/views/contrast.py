@@ -142,5 +142,6 @@ def say(result: Contrast) -> str:
     return (
         f"More likely in the first sentence: {side(-1)}. In the second: {side(1)}. Overall, the two answers differ "
         f"by {result.divergence:.2f} bits (Jensen-Shannon: 0 the same, 1 nothing in common)."
-        + "".join(f" Second sentence: {note}" for note in result.notes)
+        + (" Each sentence is read alone." if result.alone else "")
+        + "".join(f" Other sentence: {note}" for note in result.notes)
     )

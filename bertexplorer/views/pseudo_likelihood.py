@@ -7,7 +7,7 @@ import numpy as np
 from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, decimal, finish, label, percent, quote
+from bertexplorer.figures.style import ACCENT, count, decimal, finish, label, percent, quote
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -74,8 +74,12 @@ def say(result: PseudoLikelihood) -> str:
     worst = int(positions[np.argmin(result.log_probabilities[positions])])
     share = percent(math.exp(float(result.log_probabilities[worst])))
     part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
-    return (
+    sentence = (
         f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
         f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
         f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are the checkpoint's own first choice."
     )
+    if result.holes:
+        stay = "stays a hole in every pass and has" if result.holes == 1 else "stay holes in every pass and have"
+        sentence += f" The {count(result.holes, 'mask')} in the text {stay} no score: type a word there to score it."
+    return sentence

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.analysis.sentence_similarity import Part, SentenceSimilarity
+from bertexplorer.analysis.sentence_similarity import MASKS, Part, SentenceSimilarity
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
@@ -97,7 +97,7 @@ def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
     fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
     fig.update_yaxes(**kit.down([label(part.label, 14) for part in result.rows], mono=13), row=1, col=1)
     of = "dot product" if result.measure == "dot" else "cosine"
-    unit = f", in hundredths of the {of}" if small else ""
+    unit = f", in hundredths of the {of} (12 is 0.12)" if small else ""
     fig.add_annotation(kit.above(f"what each two words add{unit}", 92, row=1))
 
 
@@ -228,7 +228,10 @@ def say_sum(result: SentenceSimilarity) -> str:
         )
     gap = abs(result.gap)
     error = "within 0.001" if gap < 0.001 else f"with an error of {signed(-result.gap, 3)}"
-    sentence = f"The cells are integrated gradients of the words that go in, and sum to the {of} {number} {error}"
+    sentence = (
+        "The cells are integrated gradients of the words that go in: what each adds on the way from a text of masks, "
+        f"whose own part is the row “{MASKS}”. They sum to the {of} {number} {error}"
+    )
     too_far = gap > OFF * max(abs(result.total), 0.1)
     return f"{sentence}: too much to rely on small cells." if too_far else f"{sentence}."
 

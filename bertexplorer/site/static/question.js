@@ -18,7 +18,7 @@ export function encodePair(bert, text) {
 /** What *target* means for *text*: "mask", or "next sentence" for a pair without a mask. */
 function resolveTarget(bert, text, target) {
   if (target !== "answer") return target;
-  const { masked, secondStart } = bert.tokenizer.encode(text);
+  const { masked, secondStart, leftOut } = bert.tokenizer.encode(text);
   return !(masked.length && bert.has.includes("masked_lm")) && secondStart >= 0 && bert.has.includes("next_sentence")
     ? "next sentence"
     : "mask";
@@ -45,7 +45,7 @@ export async function askToChange(bert, text, target, word) {
   const [lacks, advice] = !judges ? headless
     : secondStart < 0 ? ["there is no pair", "add a second sentence"]
     : ["the measure is the word at a mask", "measure the pair"];
-  throw new Refusal(`Nothing is hidden and ${lacks}, so there is no answer to change. Hide a word, or ${advice}.`, "mask");
+  throw new Refusal(`Nothing is hidden${leftOut ? " within the tokens that are read" : ""} and ${lacks}, so there is no answer to change. Hide a word, or ${advice}.`, "mask");
 }
 
 async function askMask(bert, encoding, word) {

@@ -10,15 +10,21 @@ const MANY = 1000;  // a larger ratio of two probabilities is not worth its digi
 
 export async function run(bert, text, { other, named }) {
   await bert.logProbs([]);  // refuses if there is no head
-  if (!other.trim()) throw new Refusal("A second sentence is missing. Type one with [MASK] in it, to compare the two masks.");
-  const encodings = [
-    encodeMasked(bert, text),
-    encodeOther(bert, { first: other, second: text.second, hidden: text.hidden.filter((span) => span.side) }),
-  ];
+  const isAlone = !other.trim(), of = (side) => text.hidden.filter((span) => span.side === side);
+  if (isAlone && !text.second.trim()) {
+    throw new Refusal("The other sentence is missing. Type one with [MASK] in it, to compare the two masks.", "pair");
+  }
+  // the two of a pair, each alone; or the other in place of the first
+  const encodings = isAlone
+    ? [
+      encodeMasked(bert, { ...text, second: "", hidden: of(0) }),
+      encodeOther(bert, { ...text, first: text.second, second: "", hidden: of(1).map((span) => ({ ...span, side: 0 })) }),
+    ]
+    : [encodeMasked(bert, text), encodeOther(bert, { first: other, second: text.second, hidden: of(1) })];
   const [[first], [second]] = await bert.maskedLogProbs(encodings, encodings.map((one) => one.masked.slice(0, 1)));
   return {
     texts: encodings.map((one) => one.texts[0].join("")), first, second, words: mostDifferent(first, second, bert.tokenizer.pieces, named),
-    divergence: jensenShannon(first, second), pieces: bert.tokenizer.pieces, notes: encodings[1].notes,
+    divergence: jensenShannon(first, second), pieces: bert.tokenizer.pieces, notes: encodings[1].notes, isAlone,
   };
 }
 
@@ -27,7 +33,7 @@ function encodeOther(bert, text) {
     return encodeMasked(bert, text);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(`In the second sentence: ${error.message}`);
+    throw new Refusal(`In the other sentence: ${error.message}`);
   }
 }
 
@@ -138,13 +144,14 @@ function wrap(text) {
   return lines;
 }
 
-export function say({ words, divergence, notes }) {
+export function say({ words, divergence, notes, isAlone }) {
   const leaning = (sign) => words.filter((word) => word.ratio * sign > 0).slice(0, 3);
   const side = (sign) => leaning(sign).map((word) => `${quote(word.token)} (${timesAsLikely(word)})`).join(", ") || "no word";
   return [
     `More likely in the first sentence: ${side(-1)}. In the second: ${side(1)}.`,
     `Overall, the two answers differ by ${divergence.toFixed(2)} bits (Jensen-Shannon: 0 the same, 1 nothing in common).`,
-    ...notes.map((note) => `Second sentence: ${note}`),
+    ...(isAlone ? ["Each sentence is read alone."] : []),
+    ...notes.map((note) => `Other sentence: ${note}`),
   ].join(" ");
 }
 

@@ -17,7 +17,10 @@ export async function run(bert, text, { layer: open }) {
   const positions = linkWindow(encoding, end.position);
   const followed = positions.indexOf(end.position);
   const every = range(bert.layers).map((layer) => range(bert.heads).map((head) => positions.map((at) => pass.attention(layer, head, at))));
-  const links = strongestLinks(every, positions, areWords(bert, encoding), encoding.picked);
+  const links = strongestLinks(
+    every, positions, areWords(bert, encoding),
+    encoding.picked.length ? encoding.picked : [end.position],  // what the pass is followed for, not any two words
+  );
   const at = range(bert.layers).map((layer) => attended(bert, pass, layer, [end.position])[0]);
   const words = end.kind === "mask" || end.kind === "token";
   const raised = words ? await raisedWords(bert, pass, at, end.position) : [];
@@ -132,7 +135,7 @@ function drawLayer(result, index) {
 function drawLink({ tokens, positions }, link) {
   if (!link || link.positional || !positions.includes(link.source) || !positions.includes(link.target)) return null;
   const [source, target] = [link.source, link.target].map((at) => positions.indexOf(at));
-  return { to: source, from: target, words: `${clip(tokens[source], 12)} → ${clip(tokens[target], 12)}`, share: percent(link.weight) };
+  return { to: source, from: target, words: `${clip(tokens[source], 12)} looks at ${clip(tokens[target], 12)}`, share: percent(link.weight) };
 }
 
 function drawEnd(result) {

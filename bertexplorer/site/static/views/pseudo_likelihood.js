@@ -1,5 +1,5 @@
 // Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is.
-import { ACCENT, Chart, decimal, grouped, label, percent, quote, ticks } from "../chart.js";
+import { ACCENT, Chart, counted, decimal, grouped, label, percent, quote, ticks } from "../chart.js";
 import { argmax, most as largest, range, rankOf, sum } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 
@@ -24,7 +24,8 @@ export async function run(bert, text, { hide, most }) {
     return { position, token: encoding.tokens[position], probability: Math.exp(row[id]), logProbability: row[id], rank: rankOf(row, id) };
   });
   const total = sum(scored.map((one) => one.logProbability));
-  return { scored, total, perplexity: Math.exp(-total / scored.length), unscored: open.length - scored.length };
+  const holes = ids.filter((id) => id === tokenizer.maskId).length;  // typed masks, which stay in every pass
+  return { scored, total, perplexity: Math.exp(-total / scored.length), unscored: open.length - scored.length, holes };
 }
 
 export function rows({ scored }) {
@@ -53,9 +54,15 @@ export function draw({ scored }) {
 /** Position -> probability. */
 export const colours = ({ scored }) => Object.fromEntries(scored.map((one) => [one.position, one.probability]));
 
-export function say({ scored, total, perplexity, unscored }) {
+export function say({ scored, total, perplexity, unscored, holes }) {
   const ownChoices = scored.filter((one) => one.rank === 1).length, worst = scored[argmax(scored.map((one) => -one.logProbability))];
   const part = unscored ? `the first ${scored.length} of ${scored.length + unscored}` : scored.length;
   return `The pseudo-log-likelihood is ${decimal(total, 1)} nats over ${part} tokens, a perplexity of ${grouped(perplexity, 1)}. `
-    + `The most surprising token is ${quote(worst.token)} with ${percent(worst.probability)}; ${ownChoices} of ${scored.length} are the checkpoint's own first choice.`;
+    + `The most surprising token is ${quote(worst.token)} with ${percent(worst.probability)}; ${ownChoices} of ${scored.length} are the checkpoint's own first choice.${sayHoles(holes)}`;
+}
+
+function sayHoles(holes) {
+  if (!holes) return "";
+  const stay = holes === 1 ? "stays a hole in every pass and has" : "stay holes in every pass and have";
+  return ` The ${counted(holes, "mask")} in the text ${stay} no score: type a word there to score it.`;
 }

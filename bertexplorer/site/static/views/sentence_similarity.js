@@ -129,7 +129,7 @@ function drawCells(chart, { matrix, rows: across, columns }) {
   chart.add(cells(matrix, LIGHT_SIGNED, -furthest, furthest, { text, hover, textfont: ink(12), gap: 2 }), 1);
   chart.axes("x", { side: "top", tickangle: -60, ticklabeloverflow: "allow", showgrid: false, ...ticks(names(columns), { mono: 13 }) }, 1);
   chart.axes("y", down(names(across), { mono: 13 }), 1);
-  chart.note(above(`what each two words add${isSmall ? ", in hundredths of the cosine" : ""}`, 92, { row: 1 }));
+  chart.note(above(`what each two words add${isSmall ? ", in hundredths of the cosine (12 is 0.12)" : ""}`, 92, { row: 1 }));
 }
 
 /** The cosine of each two of several texts. A press on a cell opens the pair. */

@@ -55,7 +55,7 @@ export function rows({ occurrences, cosines: all, pairs, baseline: random }) {
 
 export function draw(result) {
   const { length } = result.occurrences, height = length > 3 ? Math.floor(Math.min(56, WIDEST / length) * length) : 60 * length;
-  const chart = Chart.panels([height, LINES], GAP, ["", "mean cosine, layer by layer"]);
+  const chart = Chart.panels([height, LINES], GAP, ["", `mean cosine${result.subtract ? " above random words" : ""}, layer by layer`]);
   drawPairs(chart, result);
   drawLines(chart, result);
   const below = writeBelow(chart, key(result), 40);
@@ -98,11 +98,13 @@ function written(occurrence, length) {
   return excerpt(occurrence, length - [...sense].length) + sense;
 }
 
-function drawLines(chart, { within, between, mean: all, baseline: random, layer }) {
+function drawLines(chart, { within, between, mean: all, baseline: random, layer, subtract }) {
   const own = within
     ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]]
     : [["the word", ACCENT, "solid", all]];
-  const lines = [...own, ["random words", ORANGE, "dot", random]].map(([name, colour, dash, values]) => ({
+  const above = own.map(([name, colour, dash, values]) => [name, colour, dash, values.map((one, at) => one - random[at])]);  // as in the cells
+  const drawn = subtract ? above : [...own, ["random words", ORANGE, "dot", random]];
+  const lines = drawn.map(([name, colour, dash, values]) => ({
     name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash,
   }));
   layerLines(chart, lines, [Math.min(0, ...lines.flatMap(({ values }) => values)), 1], layer, LINES, PLOT);
