@@ -454,3 +454,32 @@ def test_a_closed_pipe_ends_the_program_silently() -> None:
     child.stdout.close()
     assert child.stderr.read().startswith("More likely in the first") and child.wait(30) == 0
     child.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("fil-mask", FRANCE), "did you mean fill-mask?"),
+        (("fill-mask", FRANCE, "--tpo", "5"), "did you mean --top?"),
+        (("attention", FRANCE, "--show", "gird"), "did you mean grid?"),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_what_it_is_close_to(run: Run, arguments: tuple[str, ...], meant: str) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2 and meant in err and not out
+    assert "did you mean" not in run("zzzzzz")[2]
+
+
+def test_a_hyphen_reads_the_sentence_from_stdin(run: Run, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{FRANCE}\n"))
+    assert run("fill-mask", "-", "--top", "1")[1] == run("fill-mask", FRANCE, "--top", "1")[1]
+
+
+def test_a_terminal_shows_the_first_rows_and_says_how_many_follow(run: Run, monkeypatch) -> None:
+    animal = "The animal was too tired because it ran."
+    piped = run("attention", animal, "--pick", "it")[1].splitlines()
+    assert len(piped) > 1000  # all of them
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    _, shown, err = run("attention", animal, "--pick", "it")
+    assert len(shown.splitlines()) == 101 and f"{len(piped) - 101:,} more rows; --all prints them" in err
+    assert len(run("attention", animal, "--pick", "it", "--all")[1].splitlines()) == len(piped)

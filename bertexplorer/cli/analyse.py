@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis import FIRST, Summarised
-from bertexplorer.cli.parser import FILES, chosen
+from bertexplorer.cli.parser import FILES, SHOWN, chosen
 from bertexplorer.cli.waiting import format_remaining, tell, watched
 from bertexplorer.core.state import find_word_spans
 from bertexplorer.errors import ExplorerError
@@ -59,7 +59,7 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
             results.append(Result(view.name, value, each, text, options, sources))
     if len(results) > 1:
         return print_comparison(compare(*results), flags.json)
-    return print_result(results[0], flags.json)
+    return print_result(results[0], flags.json, flags.all or not sys.stdout.isatty())
 
 
 def word_spans(checkpoint: Checkpoint, flags: argparse.Namespace, words: Sequence[str]) -> tuple[Span, ...]:
@@ -70,13 +70,20 @@ def word_spans(checkpoint: Checkpoint, flags: argparse.Namespace, words: Sequenc
     return tuple(sorted(spans))
 
 
-def print_result(result: Result, as_json: bool) -> int:
+def print_result(result: Result, as_json: bool, every: bool) -> int:
+    """Print an answer. *every*: all rows, not only the first that fit a terminal."""
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     print(result.said, file=sys.stderr)
     if isinstance(result.module, Summarised):  # the rows are single cases
         print(as_table(result.module.summary_rows(result.value)), file=sys.stderr)
-    print(result.to_json() if as_json else as_table(result.rows))
+    if as_json:
+        print(result.to_json())
+        return 0
+    rows = result.rows
+    print(as_table(rows if every else rows[:SHOWN]))
+    if not every and len(rows) > SHOWN:
+        print(f"note: {len(rows) - SHOWN:,} more rows; --all prints them, --json has them.", file=sys.stderr)
     return 0
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.analysis import FIRST, NAMES, search
+from bertexplorer.cli.suggest import Parser
 from bertexplorer.core.state import read_spans
 from bertexplorer.describe import explain
 from bertexplorer.options import OptionSpec, option_specs
@@ -28,11 +30,12 @@ FORWARDED = {  # commands with parsers of their own
     "lesson": "lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold",
     "cluster": "cluster check: report what is wrong with the nodes of a Ray cluster",
 }
+SHOWN = 100  # rows that a terminal shows
 CODES = "exit codes: 0 done, 2 an error, 3 a run that was stopped and can be resumed, 130 interrupted"
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "bertexplorer", description="See what BERT-style models have learned.", epilog=CODES
     )
     parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
@@ -76,7 +79,7 @@ def add_analysis(commands: Any, view: View) -> None:
         positional.completions = tuple(map(hyphenated, setting.choices))
         command.set_defaults(text="", pair="", mask=[], pick=[])
     else:
-        command.add_argument("text", help="a sentence; [MASK] stands for a hidden word")
+        command.add_argument("text", type=sentence, help="a sentence; [MASK] stands for a hidden word; - reads stdin")
         command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
         add_words(command, "--mask", "a word to hide wherever it occurs; repeat it for several")
         picks = "the word that the analysis is about" if view.chips == "pick" else argparse.SUPPRESS
@@ -90,6 +93,7 @@ def add_analysis(commands: Any, view: View) -> None:
     command.add_argument(
         "--json", action="store_true", help="print JSON, with the sentence, notes, question and provenance"
     )
+    command.add_argument("--all", action="store_true", help=f"print more than {SHOWN} rows to a terminal, too")
     for setting in settings.values():
         add_setting(command, setting)
     if view.name == "suite":
@@ -97,6 +101,11 @@ def add_analysis(commands: Any, view: View) -> None:
             "--out", type=Path, help="a folder in which to score all rows; repeat the command to resume"
         )
     command.set_defaults(view=view)
+
+
+def sentence(typed: str) -> str:
+    """A text as typed; "-" is what stdin holds."""
+    return sys.stdin.read().strip() if typed == "-" else typed
 
 
 def add_words(command: argparse.ArgumentParser, flag: str, help: str) -> None:

@@ -139,20 +139,18 @@ def links(detail: RunDetail) -> list[dict[str, str]]:
     own = explore_query(detail)
     after = {"against": "another checkpoint", "versus": f"run:{run.id}"}  # on the right, as changes read from the left
     targets = {"Open in Explore": own}
-    if can(run, "answers") and (early := first_snapshot(run)):
-        targets["Compare an earlier step’s answer with its own"] = {**own, "checkpoint": early, **after}
-    before = {"text": SENTENCE, "view": "attention", "checkpoint": f"run:{run.id}@0"}
-    targets["Compare its attention before and after training"] = before | after
+    saved = [one.name for one in list_checkpoints(run)]
+    start = f"run:{run.id}@0"  # if it is still on this disk
+    steps = [name for name in saved if "@" in name and name != start]
+    if can(run, "answers") and steps:
+        targets["Compare an earlier step’s answer with its own"] = {**own, "checkpoint": steps[0], **after}
+    if start in saved:  # on the run's own text, which may be in any language
+        before = {**own, "view": "attention", "checkpoint": start}
+        targets["Compare its attention before and after training"] = before | after
     if can(run, "vectors"):
         search = {"text": "a quiet river", "view": "search", "checkpoint": f"run:{run.id}"}
         targets["Search your lines with it"] = search
     return [{"title": title, "href": f"./?{urlencode(query, safe=':')}"} for title, query in targets.items()]
-
-
-def first_snapshot(run: Run) -> str:
-    """The name of the first snapshot of a run; "" if it has none."""
-    names = [saved.name for saved in list_checkpoints(run)]
-    return next((name for name in names if "@" in name and not name.endswith("@0")), "")
 
 
 def explore_query(detail: RunDetail) -> dict[str, str]:

@@ -58,7 +58,7 @@ def test_a_small_file_gets_enough_epochs_to_learn(browser: httpx.Client) -> None
     body: dict[str, Any] = {"task": "classification", "file": uploaded(browser)["file"]}
     found = browser.post("/runs/preview", json=body).json()
     assert (found["epochs"], found["steps"], found["enough_epochs"]) == (20, 40, 20)
-    assert any("would be 6 steps, too few to learn much; so the run has 20 epochs" in note for note in found["notes"])
+    assert any("would be 6 steps, too few to learn much, so the run has more." in note for note in found["notes"])
     chosen = browser.post("/runs/preview", json={**body, "settings": {"epochs": 3}}).json()
     assert (chosen["epochs"], chosen["steps"], chosen["enough_epochs"]) == (3, 6, 20)
     large = browser.post("/runs/preview", json={"task": "classification"}).json()

@@ -67,10 +67,12 @@ def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.Mon
     detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
     then = {"against": "another checkpoint", "versus": f"run:{ID}"}
     earlier = {"view": "answer", "text": "A joy.", "checkpoint": f"run:{ID}@12", **then}
-    before = {"view": "attention", "text": "The film was a joy.", "checkpoint": f"run:{ID}@0", **then}
+    before = {"view": "attention", "text": "A joy.", "checkpoint": f"run:{ID}@0", **then}
     assert earlier in addresses(detail) and before in addresses(detail)
     names[1:3] = []
     assert earlier not in addresses(detail) and before in addresses(detail)
+    del names[0]  # the checkpoint that it started from is no longer on this disk
+    assert before not in addresses(detail)
 
 
 def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
@@ -78,8 +80,9 @@ def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
     settings, folder = Settings(data_dir=tmp_path), tmp_path / "runs" / ID
     start, end = (ASSETS / "checkpoints" / "tiny" / f"step-{step}" for step in ("000000000", "000002927"))
     best = commit(folder / "best", "step-24", lambda into: shutil.copytree(end, into, dirs_exist_ok=True))
-    (folder / "spec.json").write_text(json.dumps({"task": "classification", "folder": str(start)}))
-    detail = RunDetail(Run(ID, folder=folder, spec={"task": "classification"}), [], {}, best, {})
+    spec = {"task": "classification", "folder": str(start)}
+    (folder / "spec.json").write_text(json.dumps(spec))
+    detail = RunDetail(Run(ID, folder=folder, spec=spec), [], {}, best, {})
     (link,) = [found for found in addresses(detail) if found["view"] == "attention"]
     explore = Explore(CheckpointRegistry(settings))
     query = link | {"layer": "1", "head": "1"}

@@ -167,8 +167,9 @@ def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool)
     more = specs.number_of_steps(replace(tuning, epochs=epochs), rows)
     number = counted(steps, "step")
     few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {number}, too few to learn much"
-    advice = "so the run has" if chosen else "try"
-    return checks.Finding(f"{few}; {advice} {epochs:g} epochs, which are {more:,} steps.")
+    if chosen:  # the preview says how many there are
+        return checks.Finding(f"{few}, so the run has more.")
+    return checks.Finding(f"{few}; try {epochs:g} epochs, which are {more:,} steps.")
 
 
 def truncation_findings(

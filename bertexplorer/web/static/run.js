@@ -143,7 +143,12 @@ class Run extends HTMLElement {
     const id = this.dataset.run, beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value);
     const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(() => null);
     if (!found || id !== this.dataset.run) return;  // the next event asks again; or another run was chosen
-    if (found.status !== 200) { this.message.replaceChildren(...message(found.answer.detail)); return; }
+    this.classList.toggle("absent", found.status !== 200);  // nothing to stop, resume or delete
+    if (found.status !== 200) {
+      this.#empty();
+      this.message.replaceChildren(...message(found.answer.detail));
+      return;
+    }
     this.#draw(found.answer);
   }
 

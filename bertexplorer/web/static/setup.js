@@ -272,7 +272,7 @@ class Setup extends HTMLElement {
       h("p", { class: "estimate", role: "status" },
         seconds
           ? `Three steps were timed: ${plural(steps, "step")} take ${time} and ${number(Math.round(megabytes))} MB.`
-          : `${epochs} epochs are ${plural(steps, "step")}.`,
+          : enough > epochs ? "" : `${epochs} epochs are ${plural(steps, "step")}.`,
       ),
     ];
   }
