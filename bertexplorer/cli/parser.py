@@ -35,9 +35,7 @@ CODES = "exit codes: 0 done, 2 an error, 3 a run that was stopped and can be res
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        "bertexplorer", description="See what BERT-style models have learned.", epilog=CODES
-    )
+    parser = Parser("bertexplorer", description="See what BERT-style models have learned.", epilog=CODES)
     parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name, about in FORWARDED.items():

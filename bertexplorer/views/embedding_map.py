@@ -3,13 +3,14 @@ these."""
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bertexplorer.analysis.embedding_map import EmbeddingMap
 from bertexplorer.charts.chart import Chart
-from bertexplorer.figures.scatter import QUIET, Name, limits, write_below, write_names
+from bertexplorer.figures.scatter import QUIET, Name, limits, place_names, write_below, write_names
 from bertexplorer.figures.style import (
     GROUPS,
     MONO,
@@ -71,7 +72,6 @@ HUES = tuple(colour for colour in GROUPS if colour != ORANGE)  # ORANGE marks th
 SYMBOLS = ("circle", "diamond")  # for more groups than hues
 CHOSEN, RING = 20, 15  # pixels across
 FEW = 30  # tokens up to which all get a name in space
-CLOSE = 0.15  # share of the space; of names closer than this, only one is written
 UNGROUPED = ("", "special")
 
 
@@ -197,20 +197,34 @@ def name_in_space(fig: Chart, result: EmbeddingMap, groups: Sequence[str]) -> No
     if result.options.unit == "tokens" and len(names) > FEW:
         names = names[: 0 if result.chosen is None else 1 + len(result.neighbours)]
     if names:
-        spans = np.maximum(np.ptp(result.places, axis=0), 1e-12)
-        names = [name for i, name in enumerate(names) if all(are_apart(name, other, spans) for other in names[:i])]
-        places = np.array([name.place for name in names], dtype=float).round(4)
+        seen = seen_from_the_camera(result.places, np.array([name.place for name in names], dtype=float))
+        flat = [replace(name, place=place) for name, place in zip(names, seen, strict=True)]
+        sides = place_names(flat, PLOT, [[-1, 1], [-1, 1]])
+        written = [names[i] for i in sides]
+        places = np.array([name.place for name in written], dtype=float).reshape(-1, 3).round(4)
         fig.add_scatter3d(
             **dict(zip("xyz", places.T, strict=True)),
             mode="text",
-            text=[safe(name.text) for name in names],
-            textfont={"color": [name.colour for name in names], "size": 13, "family": family(result)},
+            text=[safe(name.text) for name in written],
+            textposition=list(sides.values()),
+            textfont={"color": [name.colour for name in written], "size": 13, "family": family(result)},
             hoverinfo="skip",
         )
 
 
-def are_apart(first: Name, second: Name, spans: np.ndarray) -> bool:
-    return float(np.linalg.norm((first.place - second.place) / spans)) > CLOSE
+def seen_from_the_camera(points: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Where *places* are on the screen before the figure is turned: x and y from -1 to 1, upwards. *points*: all that
+    the figure shows. plotly fits them into its cube and looks at its middle from (1.25, 1.25, 1.25), with an angle of
+    45 degrees from top to bottom."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    spans = np.maximum(high - low, 1e-12)
+    if spans.max() / spans.min() <= 4:  # else plotly makes each axis equally long
+        spans = np.full(3, float(np.exp(np.log(spans).mean())))
+    inside = (places - (low + high) / 2) / spans
+    right, up, towards = (np.array(axis) for axis in ((-1, 1, 0), (-1, -1, 2), (1, 1, 1)))
+    across, above, near = (inside @ axis / np.linalg.norm(axis) for axis in (right, up, towards))
+    depth = np.maximum(1.25 * 3**0.5 - near, 1e-3) * np.tan(np.pi / 8)
+    return np.stack([across / depth, above / depth], axis=1)
 
 
 def family(result: EmbeddingMap) -> str:

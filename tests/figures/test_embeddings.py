@@ -188,3 +188,18 @@ def test_the_curves_are_drawn_on_the_scale_of_the_cells() -> None:
         }
         assert ("random words" in lines) != subtract
         np.testing.assert_allclose(lines["the word"], result.mean - (result.baseline if subtract else 0), atol=1e-6)
+
+
+def test_names_in_space_do_not_overlap_as_the_figure_opens() -> None:
+    """The corners of the cube are where plotly's camera shows them; of names in one place, one is written."""
+    corners = np.array(list(np.ndindex(2, 2, 2)), dtype=float)
+    seen = embedding_map.seen_from_the_camera(corners, corners)
+    assert seen[0].tolist() == pytest.approx([0, 0]) and seen[-1].tolist() == pytest.approx([0, 0])  # towards the eye
+    assert seen[1][1] > 0.5 and seen[6][1] < -0.5, "z is up"
+    near = replace(a_map(8, axes=3), places=np.repeat(corners[:1], 8, axis=0) + SEED.normal(scale=1e-3, size=(8, 3)))
+    far = replace(a_map(8, axes=3), places=corners)
+    written = []
+    for result in (near, far):
+        figure = json.loads(embedding_map.draw(result).to_json())
+        written.append([trace["text"] for trace in figure["data"] if trace.get("mode") == "text"][0])
+    assert 1 <= len(written[0]) and len(written[1]) >= 5
