@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -46,14 +47,18 @@ STOP_CLOCK = """{
     }"""
 
 
-def write_settings(value: Any) -> str:
-    """*value* as JSON in the page, as gradio writes it, and STOP_CLOCK after all the settings of the page."""
+def write_settings(value: Any, styles: str = "") -> str:
+    """*value* as JSON in the page, as gradio writes it; after all the settings of the page STOP_CLOCK, and *styles*,
+    HTML for the head, which gradio's own parameter would add only once the page is drawn, so that it moves."""
     written: str = toorjson(value)  # of a type that the page does not escape
-    return type(written)(f"{written};{STOP_CLOCK}") if isinstance(value, dict) and "app_id" in value else written
+    if not isinstance(value, dict) or "app_id" not in value:
+        return written
+    add_styles = f"document.head.insertAdjacentHTML('beforeend', {toorjson(styles)})"
+    return type(written)(f"{written};{STOP_CLOCK};{add_styles}")
 
 
-def before_mounting(page: gr.Blocks) -> None:
-    """Prepare *page* for mounting."""
+def before_mounting(page: gr.Blocks, styles: str = "") -> None:
+    """Prepare *page* for mounting. *styles*: HTML for its head, in place before the page is drawn."""
     page._queue.sleep_when_free = IDLE_S
-    templates.env.filters["toorjson"] = write_settings
+    templates.env.filters["toorjson"] = partial(write_settings, styles=styles)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off

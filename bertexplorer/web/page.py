@@ -17,7 +17,7 @@ PAGES = {"Learn": "learn", "Train": "train", "Pretrain": "pretrain"}  # besides 
 def mount(app: Any, settings: Settings, *, runs: bool = True) -> Any:
     """Mount all pages in the FastAPI *app*, and return it; Train and Pretrain only with *runs*."""
     page = build(runs=runs)
-    before_mounting(page)
+    before_mounting(page, styles())
     return gr.mount_gradio_app(
         app,
         page,
@@ -77,12 +77,17 @@ def scripts() -> str:
     return f"scripts/{digest.hexdigest()[:12]}"
 
 
+def styles() -> str:
+    """The styles that all pages share: the frame, and the parts of Explore."""
+    frame = (STATIC / "frame.css").read_text(encoding="utf-8")
+    return f'<style>{frame}</style><link rel="stylesheet" href="./{scripts()}/explore.css">'
+
+
 def head() -> str:
-    """The head of the pages: each loads its script and its styles."""
+    """The head of the pages: each loads its script, and the styles that others lack."""
     return f"""<script>
         const from = "./{scripts()}", page = /\\/(learn|train|pretrain)\\/?$/.exec(location.pathname)?.[1] ?? "explore";
-        const styles = {{ explore: [], learn: ["learn"], train: ["train"], pretrain: ["train"] }};
-        for (const style of ["frame", "explore", ...styles[page]])
-            document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
+        const style = {{ learn: "learn", train: "train", pretrain: "train" }}[page];
+        if (style) document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
         import(`${{from}}/${{page}}.js`);
     </script>"""

@@ -21,6 +21,7 @@ const OTHER = {
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
 const SHOWN_MS = 1500;
+const LONGEST_EXPECTED = 600;  // characters of a text whose chips are drawn before the answer: the strip is no higher
 const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id },
@@ -53,6 +54,8 @@ class Explore extends HTMLElement {
     // until the answer arrives
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
     this.#fill();
+    this.strip.expect([text, this.state.now.pair || query.get("pair")].filter(Boolean).map((one) => one.slice(0, LONGEST_EXPECTED)), this.view.press);
+    this.picker.show(this.state.now, null);
     this.state.open(location.search);
   }
 

@@ -41,6 +41,14 @@ class Strip extends HTMLElement {
     );
   }
 
+  /** The words of *texts* until the answer has their tokens, so that what stands below does not move then. */
+  expect(texts, press) {
+    const chip = (label, side, special = false) => ({ label, title: "", side, word: -1, special, span: "", colour: null });
+    const words = texts.map((text, side) => (text.match(/\[MASK\]|[\p{L}\p{M}\p{N}]+|[^\s]/gu) ?? []).map((word) => chip(word, side)));
+    const chips = [chip("[CLS]", 0, true), ...words.flatMap((some, side) => [...some, chip("[SEP]", side, true)])];
+    this.show({ press: "", label: "Tokens", hint: press && "\u00a0", notes: [], chips });
+  }
+
   clear() { this.show({ press: "", label: "Tokens", hint: "", notes: [], chips: [] }); }
 
   /** The lines above a saved figure: the text with its hidden words, or the picked words. */
