@@ -24,8 +24,8 @@ KEYS, MEASURE = ("to", "to_position", "dimension"), "product"
 
 @dataclass(frozen=True)
 class Options:
-    layer: Annotated[int, Option("Layer", 1, 100)] = 1
-    head: Annotated[int, Option("Head", 1, 100)] = 1
+    layer: Annotated[int, Option("Layer", 0, 100, info="0: where the token looks at another word most")] = 0
+    head: Annotated[int, Option("Head", 0, 100, info="0: the one that looks at another word most")] = 0
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,19 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     include their biases and, in ModernBERT, the rotary positions. In MPNet and DeBERTa the distance of the two tokens
     adds to the score.
 
-    The token is the first that was picked, else the first mask, else the first that is not special. Raises
+    The token is the first that was picked, else the first mask, else the first that is not special. Without a layer and
+    a head it is the head with the strongest link from this token to another word, the first if there is none. Raises
     ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
 
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)"""
-    check_number(options.layer, checkpoint.config.num_layers, "layer")
-    check_number(options.head, checkpoint.config.num_heads, "head")
-    head = Head(options.layer - 1, options.head - 1)
+    check_number(options.layer, checkpoint.config.num_layers, "layer", low=0)
+    check_number(options.head, checkpoint.config.num_heads, "head", low=0)
     encoding = checkpoint.tokenizer.encode(text)
     position = query_position(encoding)
+    link = strongest_link(checkpoint, encoding, position)
+    head = Head(max(0, options.layer - 1), max(0, options.head - 1))
+    if link and not (options.layer or options.head):
+        head = link.head
     scores = engine.token_scores(checkpoint, encoding, *head, position)
     return QueryKey(
         head=head,
@@ -88,7 +92,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         picked=bool(encoding.picked),
         others=max(0, len(encoding.picked) - 1),
         left_out=encoding.left_out,
-        link=strongest_link(checkpoint, encoding, position),
+        link=link,
     )
 
 

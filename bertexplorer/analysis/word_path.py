@@ -35,7 +35,8 @@ class Options:
     word: Annotated[str, Option("Word", info="empty: the picked one; commas between several")] = ""
     sentences: Annotated[str, Option("Other sentences", info="one per line, or with | between", several=True)] = ""
     plane: Annotated[
-        Literal["all words", "these words"], Option("Plane", info="these words: where their own vectors differ most")
+        Literal["all words", "these words", "their differences"],
+        Option("Plane", info="these words: where they move most; their differences: where they part from each other"),
     ] = "all words"
 
 
@@ -46,20 +47,22 @@ class WordPath:
     words: tuple[str, ...]  # the words that were searched for
     occurrences: tuple[Occurrence, ...]  # one for each path
     paths: Float[np.ndarray, "p layers 2"]  # places on the plane, in the unit of the vectors
-    tokens: tuple[str, ...]  # all other words' pieces, without [CLS] and [SEP]
+    tokens: tuple[str, ...]  # all other words' pieces, without [CLS] and [SEP]; () on the plane of differences
     crowd: Float[np.ndarray, "layers tokens 2"]  # their places
     explained: tuple[float, float]  # shares of the variance along the plane's axes, 0 to 1
     to_input: Float[np.ndarray, "p layers"]  # cosine with the path's own vector at layer 0; 1 there
     apart: Float[np.ndarray, " layers"] | None  # mean cosine of two paths; None for a single path
-    plane: str  # of all words, or of these words
+    plane: str  # of all words, of these words, or of their differences
     layer: int  # the layer that is shown
     left_out: int  # occurrences beyond MAX_PATHS
     beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordPath:
-    """Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
-    and for an unknown layer."""
+    """Follow each occurrence of the word, the vectors of its pieces averaged. The plane is that of the first two
+    principal components of all vectors of all layers, of the words' own, or of their differences: what each has beside
+    the mean of the words in its layer, so that what all do alike is left out. Raises ExplorerError if there is no
+    occurrence, only one to take differences of, and for an unknown layer."""
     layer = layer_of(checkpoint, options.layer)
     matches = find_occurrences(checkpoint, text, options.word, options.sentences)
     followed = matches.occurrences[:MAX_PATHS]
@@ -74,11 +77,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     inside = {(o.encoding_index, position) for o in followed for position in o.positions}
     single = [i for i, index in enumerate(positions) if len(index) == 1]
     other_pieces = [i for i in single if (text_indices[i], positions[i][0]) not in inside]
+    paths = vectors[:, path_rows].swapaxes(0, 1)
+    directions = unit_vectors(paths)
+    if options.plane == "their differences":
+        if len(path_rows) < 2:
+            raise ExplorerError("There is only one path, which differs from none. Add a sentence with the same word.")
+        vectors = vectors - vectors[:, path_rows].mean(axis=1, keepdims=True)
+        other_pieces = []  # their differences from the mean of these words say nothing
     spanning = vectors[:, single if options.plane == "all words" else path_rows]
     centre, axes, explained = principal(spanning.reshape(-1, vectors.shape[-1]), 2)
     flat = (vectors - centre) @ axes.T
-    paths = vectors[:, path_rows].swapaxes(0, 1)
-    directions = unit_vectors(paths)
     upper = np.triu_indices(len(path_rows), 1)
     mean_cosines = (
         np.array([cosines(index)[upper].mean() for index in paths.swapaxes(0, 1)]) if len(path_rows) > 1 else None

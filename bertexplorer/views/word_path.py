@@ -28,7 +28,7 @@ VIEW = View(
             "They sat on the bank of the river.",
             options={
                 "word": "bank",
-                "plane": "these words",
+                "plane": "their differences",
                 "sentences": "Boats lie at the bank of the canal. | The bank lent him money. | She works at a bank.",
             },
         ),
@@ -46,7 +46,7 @@ VIEW = View(
             "The light is on.",
             options={
                 "word": "light",
-                "plane": "these words",
+                "plane": "their differences",
                 "sentences": "This bag is light. | Light the fire. | The light is off.",
             },
         ),
@@ -60,11 +60,18 @@ GAP = 62  # px: between them
 PLOT = 0.7  # share of the width for the lines; their names are to the right
 CROWD = 400  # other tokens that are drawn
 LARGE = 15  # pixels: the marker of the chosen layer
+SPANNED = {
+    "all words": "all vectors of all layers",
+    "these words": "these words' vectors of all layers",
+    "their differences": "what sets these words apart in each layer",
+}
 DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
 
 
 def draw(result: WordPath) -> Chart:
-    fig = kit.panels([PLANE, LINES], GAP, ("", "cosine with the word's own input vector"))
+    several = result.apart is not None
+    title = "mean cosine of the occurrences with each other" if several else "cosine with the word's own input vector"
+    fig = kit.panels([PLANE, LINES], GAP, ("", title))
     plane(fig, result)
     curves(fig, result)
     below = write_below(fig, key(result), 40)
@@ -131,13 +138,13 @@ def words(fig: Chart, result: WordPath, crowd: np.ndarray, ranges: list[list[flo
 
 
 def curves(fig: Chart, result: WordPath) -> None:
-    """The cosine of each path with its own input, layer by layer."""
-    styles = zip(result.occurrences, result.to_input, GROUPS, DASHES, strict=False)
-    lines = [
-        kit.LayerLine(str(number), f"{values[-1]:.2f} {number} {label(o.word, 8)}", values.round(4), colour, dash)
-        for number, (o, values, colour, dash) in enumerate(styles, 1)
-    ]
-    ends = (min(0.0, float(result.to_input.min())), 1.0)
+    """How alike the paths are, layer by layer; of a single one, its cosine with its own input."""
+    if result.apart is not None:
+        values, colour, name = result.apart, TEXT, "with each other"
+    else:
+        values, colour, name = result.to_input[0], GROUPS[0], label(result.occurrences[0].word, 8)
+    lines = [kit.LayerLine(name, f"{values[-1]:.2f} {name}", values.round(4), colour, "solid")]
+    ends = (min(0.0, float(values.min())), 1.0)
     kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)
 
 
@@ -164,9 +171,9 @@ def say(result: WordPath) -> str:
     first, layer = result.to_input[0], result.layer
     at = "at the input" if layer == 0 else f"after layer {layer}"
     step = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
-    spanned = "all vectors" if result.plane == "all words" else "these words' vectors"
+    spanned = SPANNED[result.plane]
     sentences = [
-        f"The plane shows {percent(sum(result.explained))} of the variance of {spanned} of all layers.",
+        f"The plane shows {percent(sum(result.explained))} of the variance of {spanned}.",
         f"{quote(clip(result.occurrences[0].word, 30))} has a cosine of {first[layer]:.2f} with its own input {at}"
         + (f" and {first[-1]:.2f} at the end" if layer != len(first) - 1 else "")
         + f"; on this plane it moves furthest in layer {int(step.argmax()) + 1}.",

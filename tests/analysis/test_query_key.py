@@ -9,6 +9,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import TOKENS, Span, Text
+from tests.analysis.conftest import NEAR
 from tests.conftest import Tiny
 
 KEYS = "The keys to the cabinet [MASK] on the table."
@@ -44,7 +45,7 @@ def test_the_query_is_the_picked_token_or_the_mask(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize(("layer", "head", "message"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
-                                                     (0, 1, "Layer 0"), (1, 0, "Head 0")])  # fmt: skip
+                                                     (-1, 1, "Layer -1"), (1, -1, "Head -1")])  # fmt: skip
 def test_an_unknown_layer_or_head_is_rejected(layer: int, head: int, message: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=message):
         ask(mini, KEYS, layer, head)
@@ -74,3 +75,14 @@ def test_facts_give_the_numbers_of_a_token(mini: Checkpoint) -> None:
     assert facts.weight("keys") == result.weights[2] > result.weights[1] and facts.score("keys") == result.scores.max()
     assert facts.largest("keys") == int(result.products[2].argmax())
     assert facts.score("the", 2) == result.scores[4]
+
+
+def test_without_a_head_it_is_the_one_in_which_the_token_looks_at_another_word_most(mini: Checkpoint) -> None:
+    text = "The capital of France is [MASK]."
+    free = query_key.run(mini, text)
+    assert free.link is not None and free.head == free.link.head
+    assert free.weights[free.link.target] == pytest.approx(free.link.weight, abs=NEAR)
+    named = query_key.run(mini, text, options=Options(layer=free.head.layer + 1, head=free.head.head + 1))
+    assert np.array_equal(free.weights, named.weights)
+    assert query_key.run(mini, text, options=Options(layer=2)).head == (1, 0)
+    assert query_key.run(mini, "cat").head == (0, 0), "there is no other word to look at"

@@ -73,3 +73,18 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
         word_path.run(small, "a cat", options=Options(word="zebra"))
     with pytest.raises(ExplorerError, match="Layer 4"):
         word_path.run(small, "a cat", options=Options(4))
+
+
+def test_the_plane_of_differences_leaves_out_what_all_paths_do(mini: Checkpoint, reference: Reference) -> None:
+    """The mean of the occurrences is taken from each layer before the singular value decomposition."""
+    options = Options(word="bank", sentences=TEXTS[1], plane="their differences")
+    result = word_path.run(mini, TEXTS[0], options=options)
+    banks = np.stack([states(reference, TEXTS[0])[:, 4], states(reference, TEXTS[1])[:, 1]])
+    apart = banks - banks.mean(axis=0)
+    every = apart.reshape(-1, apart.shape[-1])
+    _, values, axes = np.linalg.svd(every - every.mean(axis=0), full_matrices=False)
+    assert_within(result.explained, (values**2 / (values**2).sum())[:2], 2 * NEAR)
+    assert_within(np.abs(result.paths), np.abs((apart - every.mean(axis=0)) @ axes[:2].T), of_plane(MINI, every, 2))
+    assert result.tokens == () and result.crowd.shape[1] == 0
+    with pytest.raises(ExplorerError, match="only one path"):
+        word_path.run(mini, TEXTS[0], options=Options(word="bank", plane="their differences"))

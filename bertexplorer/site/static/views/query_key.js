@@ -12,11 +12,14 @@ const DRAWN = 40, LETTERS = 12, LINE = 24;  // tokens; letters of one; pixels of
 const MAP = [0, 0.6], SCORES = [0.61, 0.75], BARS = [0.76, 0.9];  // shares of the width
 const QUERY = -1.4;  // the place of the query, above the first row
 
-export async function run(bert, text, { layer, head }) {
-  checkNumber(layer, bert.layers, "layer");
-  checkNumber(head, bert.heads, "head");
+export async function run(bert, text, options) {
+  checkNumber(options.layer, bert.layers, "layer", 0);
+  checkNumber(options.head, bert.heads, "head", 0);
   const encoding = bert.tokenizer.encode(text), { picked, masked, special, ids } = encoding;
   const position = [...picked, ...masked, special.indexOf(false), 0].find((at) => at >= 0), pass = await bert.forward(encoding);
+  const link = strongestLink(bert, encoding, pass, position);
+  const isFree = !options.layer && !options.head;  // then the head of the strongest link is shown
+  const [layer, head] = isFree && link ? link.head.map((one) => one + 1) : [options.layer || 1, options.head || 1];
   const size = bert.hidden_size / bert.heads, part = (row) => [...row.subarray((head - 1) * size, head * size)];
   const through = (name, rows) => bert.linear(`encoder.layers.${layer - 1}.attention.${name}`, rows).map(part);
   const [query] = through("query", [pass.vector(layer - 1, position)]), keys = through("key", pass.vectors(layer - 1));
@@ -28,7 +31,7 @@ export async function run(bert, text, { layer, head }) {
     scores: products.map((row) => sum(row) / Math.sqrt(size)),
     weights: [...pass.attention(layer - 1, head - 1, position)],
     isPicked: picked.length > 0, others: Math.max(0, picked.length - 1), leftOut: encoding.leftOut,
-    link: strongestLink(bert, encoding, pass, position),
+    link,
   };
 }
 

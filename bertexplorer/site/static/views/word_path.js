@@ -1,16 +1,21 @@
 // Word path: the path of a word's vector through the layers on one plane, that of the first two principal components of all
-// vectors at all layers, or of the word's own.
+// vectors at all layers, of the word's own, or of what sets its occurrences apart in each layer.
 import {
   capital, Chart, clip, grouped, GROUPS, label, layerLines, layerName, line, MONO, percent, quote, safe, TEXT, title,
 } from "../chart.js";
-import { argmax, dot, length, mean, range, sum } from "../numbers.js";
+import { argmax, dot, length, mean, meanRow, range, sum } from "../numbers.js";
 import { limits, namesOf, QUIET, writeBelow } from "../scatter.js";
+import { Refusal } from "../tokens.js";
 import { cosines, layerOf, principal, unit, wordVectors } from "../vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../words.js";
 
 const MAX_PATHS = 7, CROWD = 400;  // other tokens that are drawn
 const PLANE = 420, LINES = 170, GAP = 62, LARGE = 15;  // pixels: the plane, the panel below, between them, a marker
 const PLOT = 0.7;  // share of the width for the lines
+const SPANNED = {
+  "all words": "all vectors of all layers", "these words": "these words' vectors of all layers",
+  "their differences": "what sets these words apart in each layer",
+};
 const DASHES = ["solid", "dash", "dot", "dashdot", "solid", "dash", "dot"];
 
 export async function run(bert, text, options) {
@@ -21,13 +26,17 @@ export async function run(bert, text, options) {
     ...range(spans.length).filter((at) => spans[at]).map((at) => [at]),
     ...occurrences.filter((one) => one.index === i && one.positions.length > 1).map((one) => one.positions),
   ]);
-  const vectors = await wordVectors(bert, matches.encodings, groups);
+  const read = await wordVectors(bert, matches.encodings, groups);
   const places = groups.flatMap((some, index) => some.map((positions) => ({ index, positions })));
   const own = occurrences.map((one) =>
     places.findIndex(({ index, positions }) => index === one.index && String(positions) === String(one.positions)));
   const single = range(places.length).filter((i) => places[i].positions.length === 1);
-  const others = single.filter((i) =>
-    !occurrences.some((one) => one.index === places[i].index && one.positions.includes(places[i].positions[0])));
+  const parting = options.plane === "their differences";
+  if (parting && own.length < 2) throw new Refusal("There is only one path, which differs from none. Add a sentence with the same word.");
+  const less = (some) => { const centre = meanRow(own.map((i) => some[i])); return some.map((row) => row.map((one, at) => one - centre[at])); };
+  const vectors = parting ? read.map(less) : read;
+  const others = single.filter((i) => !parting && !occurrences
+    .some((one) => one.index === places[i].index && one.positions.includes(places[i].positions[0])));
   const { centre, axes, shares } = principal(vectors.flatMap((some) => (options.plane === "all words" ? single : own).map((i) => some[i])));
   const moved = axes.map((axis) => dot(centre, axis)), onPlane = (vector) => axes.map((axis, i) => dot(vector, axis) - moved[i]);
   const apart = (some) => { const table = cosines(own.map((i) => some[i])); return mean(table.flatMap((row, i) => row.slice(i + 1))); };
@@ -35,8 +44,8 @@ export async function run(bert, text, options) {
     occurrences, paths: own.map((i) => vectors.map((some) => onPlane(some[i]))),
     tokens: others.map((i) => bert.tokenizer.pieces[matches.encodings[places[i].index].ids[places[i].positions[0]]]),
     crowd: others.slice(0, CROWD).map((i) => onPlane(vectors[layer][i])), explained: shares,
-    toInput: own.map((i) => { const input = unit(vectors[0][i]); return vectors.map((some) => dot(unit(some[i]), input)); }),
-    apart: own.length > 1 ? vectors.map(apart) : null,
+    toInput: own.map((i) => { const input = unit(read[0][i]); return read.map((some) => dot(unit(some[i]), input)); }),
+    apart: own.length > 1 ? read.map(apart) : null,
     plane: options.plane, layer,
     leftOut: matches.occurrences.length - occurrences.length,
     beyond: matches.beyond,
@@ -50,15 +59,14 @@ export function rows({ occurrences, paths, toInput }) {
 }
 
 export function draw(result) {
-  const chart = Chart.panels([PLANE, LINES], GAP, ["", "cosine with the word's own input vector"]);
+  const { apart, toInput: [first], occurrences: [word] } = result;
+  const chart = Chart.panels([PLANE, LINES], GAP, [
+    "", apart ? "mean cosine of the occurrences with each other" : "cosine with the word's own input vector",
+  ]);
   drawPlane(chart, result);
-  const lines = result.toInput.map((values, i) => ({
-    name: String(i + 1),
-    text: `${values.at(-1).toFixed(2)} ${i + 1} ${label(result.occurrences[i].word, 8)}`,
-    values: values.map(rounded), colour: GROUPS[i],
-    dash: DASHES[i],
-  }));
-  layerLines(chart, lines, [Math.min(0, ...result.toInput.flat()), 1], result.layer, LINES, PLOT);
+  const [values, colour, name] = apart ? [apart, TEXT, "with each other"] : [first, GROUPS[0], label(word.word, 8)];
+  const line = { name, text: `${values.at(-1).toFixed(2)} ${name}`, values: values.map(rounded), colour, dash: "solid" };
+  layerLines(chart, [line], [Math.min(0, ...values), 1], result.layer, LINES, PLOT);
   const below = writeBelow(chart, [
     ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(excerpt(one, 34))}`, GROUPS[i]]),
     ...remarks(result).map((remark) => [remark, TEXT]),
@@ -121,12 +129,11 @@ const remarks = ({ leftOut, tokens }) => [
 export function say(result) {
   const { occurrences, toInput: [first], layer, paths: [path], apart } = result;
   const steps = path.slice(1).map((point, i) => length(point.map((one, at) => one - path[i][at])));
-  const spanned = result.plane === "all words" ? "all vectors" : "these words' vectors";
   const end = layer < first.length - 1 ? ` and ${first.at(-1).toFixed(2)} at the end` : "";
   const at = layer ? `after layer ${layer}` : "at the input", number = occurrences.length === 2 ? "two" : occurrences.length;
   const [hidden, beyond] = remarksOn(result);
   return [
-    `The plane shows ${percent(sum(result.explained))} of the variance of ${spanned} of all layers.`,
+    `The plane shows ${percent(sum(result.explained))} of the variance of ${SPANNED[result.plane]}.`,
     `${quote(clip(occurrences[0].word, 30))} has a cosine of ${first[layer].toFixed(2)} with its own input ${at}${end}; `
       + `on this plane it moves furthest in layer ${argmax(steps) + 1}.`,
     apart
