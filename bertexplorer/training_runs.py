@@ -81,11 +81,7 @@ class TrainingRun:
         Raises:
             ExplorerError: if there is none yet.
         """
-        from bertexplorer.training.checkpointing import list_commits
-
-        if folders := [*list_commits(self.folder / "best")[-1:], *runs.last_commits(self.folder)]:
-            return folders[0]
-        raise ExplorerError(f"The run in {self.folder} has no checkpoint yet. Resume it until its first evaluation.")
+        return runs.best_checkpoint(self.folder)
 
     def load(self) -> Bert:
         """The best checkpoint, whose `metrics` the run has, with every analysis.

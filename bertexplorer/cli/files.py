@@ -14,7 +14,6 @@ from bertexplorer.cli.parser import POOLING, chosen
 from bertexplorer.cli.waiting import watched
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.training_runs import TrainingRun
 from bertexplorer.wording import counted
 
 
@@ -59,7 +58,7 @@ def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     """Write the best checkpoint of a run, by the suffix of the path."""
     from bertexplorer.runs import export as writers
     from bertexplorer.runs.service import RunDetail
-    from bertexplorer.store.runs import Run
+    from bertexplorer.store.runs import Run, best_checkpoint, is_run
 
     out: Path = flags.out
     if out.exists():
@@ -68,8 +67,8 @@ def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     best: Path | None
     if flags.run.startswith("run:"):
         best = library.find(flags.run)
-    elif (Path(flags.run) / "spec.json").is_file() or (Path(flags.run) / "best").is_dir():
-        best = TrainingRun(Path(flags.run)).best
+    elif is_run(Path(flags.run)):
+        best = best_checkpoint(Path(flags.run))
     else:
         best = None
     if best is None:

@@ -15,6 +15,7 @@ from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.config import HEAD_WORDS, TASK_WORDS, EncoderConfig, check_bounds
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE, Family
+from bertexplorer.model.file_state import FileState, file_state
 from bertexplorer.model.heads import (
     MaskedLM,
     NextSentence,
@@ -49,6 +50,7 @@ class Checkpoint:
     base: Path | None = None  # the folder of the checkpoint that an adapter was added to
     sentence_encoder: SentenceEncoder | None = None  # as the files beside the weights say; None if there are none
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
+    written: FileState = ()  # of its weight files, when they were read
     # shared by all checkpoints of an app
     scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
     # passes over recent texts
@@ -124,20 +126,24 @@ class Checkpoint:
     @cached_property
     def revision(self) -> str:
         """The hub commit that it was downloaded from, else the first 12 digits of the SHA-256 of its weight files, or
-        of the weights in memory if no files were read."""
+        of the weights in memory if no files were read, or if the files have changed since."""
         if re.fullmatch(r"[0-9a-f]{40}", self.folder.name):
             return self.folder.name
         digest = sha256()
-        if self.folder == Path():
+        if self.folder == Path() or file_state(files := all_weight_files(self.folder, self.base)) != self.written:
             for tensor in nn.ModuleDict({"encoder": self.encoder, **self.heads}).state_dict().values():
                 digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
             return f"sha256:{digest.hexdigest()[:12]}"
-        files = [*(weight_files(self.base) if self.base else ()), *weight_files(self.folder)]
         for file in files:
             with file.open("rb") as opened:
                 while block := opened.read(1 << 20):
                     digest.update(block)
         return f"sha256:{digest.hexdigest()[:12]}"
+
+
+def all_weight_files(folder: Path, base: Path | None) -> list[Path]:
+    """The files with the weights of the checkpoint in *folder*, those of the *base* of an adapter first."""
+    return [*(weight_files(base) if base else ()), *weight_files(folder)]
 
 
 def with_family(hf: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from torch import nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions, sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
-from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
+from bertexplorer.model.checkpoint import Checkpoint, all_weight_files, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.earlier_names import current_tensors
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE, Family, read_config
+from bertexplorer.model.file_state import file_state
 from bertexplorer.model.heads import HEADS, MaskedLM
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
@@ -50,6 +51,7 @@ def load(
     hf = with_family(read_config(root), root)
     if adapter:
         hf = adapted_config(hf, adapter)
+    written = file_state(all_weight_files(folder, root if adapter else None))
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
     stored = current_tensors(hf["model_type"], stored_tensors(root))
@@ -97,6 +99,7 @@ def load(
         licence=read_licence(folder),
         sentence_encoder=sentence_encoder.read(root, config.hidden_size),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
+        written=written,
     )
 
 

@@ -16,9 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.file_state import file_state
 from bertexplorer.store import sandbox, sentence_files
 
 SINGLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")  # of weights
+LENS = "tuned-lens.safetensors"  # beside the weights; engine/tuned_lens.py reads it
 ORIGIN = "converted.json"  # says which files the weights come from
 SHA256 = re.compile(r"[0-9a-f]{64}")
 SUFFIXES = (".json", ".txt", ".model", ".md")  # of the files that are copied
@@ -35,8 +38,7 @@ class HarmfulError(ExplorerError):
 def pickle_files(folder: Path) -> list[Path]:
     """The weight files to convert; [] if the folder has safetensors, or no weights. Raises ExplorerError for an index
     that names files outside the folder."""
-    safetensors = [*folder.glob("*.safetensors"), folder / "model.safetensors.index.json"]
-    if any(file.is_file() for file in safetensors):
+    if any((folder / name).is_file() for name in SAFETENSORS):
         return []
     if (folder / SINGLE).is_file():
         return [folder / SINGLE]
@@ -68,7 +70,7 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     size = sum(file.stat().st_size for file in files)
     if size > MAX_BYTES:
         raise ExplorerError(f"{names} of {name} has {size / 1e9:,.1f} GB; wanted {MAX_BYTES / 1e9:.0f} GB at most.")
-    before = identities(files)
+    before = file_state(files)
     digests = {file.name: digest(file) for file in files}
     for file in files:
         if (published := published_digest(file)) not in ("", digests[file.name]):
@@ -76,7 +78,7 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
                 f"{file.name} of {name} has the SHA-256 {digests[file.name][:12]}…; the hub published "
                 f"{published[:12]}…. The download is damaged: delete it from the hub's cache, and open it again."
             )
-    small = {file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file()}
+    small = {file for file in folder.iterdir() if (file.suffix in SUFFIXES or file.name == LENS) and file.is_file()}
     others = {file.relative_to(folder): file for file in sorted(small | {*sentence_files.find_files(folder)})}
     key = hashlib.sha256()
     for part in (*digests.values(), *(f"{path} {digest(file)}" for path, file in others.items())):
@@ -91,15 +93,10 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     return target
 
 
-def identities(files: list[Path]) -> list[tuple[int, int, int]]:
-    """Changes if one of the *files* is written or replaced."""
-    return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in (file.stat() for file in files)]
-
-
 def convert(
     name: str, files: list[Path], others: Mapping[Path, Path], target: Path, digests: dict[str, str], before: object
 ) -> None:
-    """Create the folder *target*, in one step, from *files* whose `identities` were *before*. Raises OSError, and
+    """Create the folder *target*, in one step, from *files* whose `file_state` was *before*. Raises OSError, and
     ExplorerError as `with_safetensors` does."""
     target.parent.mkdir(parents=True, exist_ok=True)
     delete_abandoned(target.parent)
@@ -112,7 +109,7 @@ def convert(
         )
     with tempfile.TemporaryDirectory(".partial", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as made:
         write(name, files, others, Path(made), digests)
-        if identities(files) != before:
+        if file_state(files) != before:
             raise ExplorerError(f"The weights of {name} changed while they were converted. Try again.")
         if target.is_dir() and not (target / ORIGIN).is_file():
             shutil.rmtree(target, ignore_errors=True)  # its deletion was interrupted

@@ -12,6 +12,7 @@ from bertexplorer.model.vocabulary import VOCABULARIES
 NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
 REPO = re.compile(rf"{NAME}(/{NAME})?(@{NAME}(/{NAME}){{0,3}})?")  # after @: a branch, a tag or a commit
 CONVERTED = ".converted"  # the ref of such a commit in the cache; no branch can have this name
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # one of these sets is enough
 
 
@@ -108,7 +109,7 @@ def cached_names(*, pickles: bool = True) -> list[str]:
 
 def is_usable(folder: Path | None, pickles: bool) -> bool:
     """Whether *folder* exists, its family is known, and its weights are of a format that is allowed."""
-    if folder is None or not (pickles or any(file.is_file() for file in folder.glob("*.safetensors"))):
+    if folder is None or not (pickles or any((folder / name).is_file() for name in WEIGHTS)):
         return False
     try:
         read_config(folder)

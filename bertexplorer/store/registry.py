@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bertexplorer.engine.progress import aside
 from bertexplorer.errors import ExplorerError, describe
+from bertexplorer.model.file_state import FileState, file_state
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
@@ -24,12 +25,29 @@ DEFAULT = Settings()
 MAX_NAME = 500  # characters of a checkpoint's name
 
 
+SUFFIXES = (*examine.SUFFIXES, ".md", ".bin", ".safetensors")  # of the files that a checkpoint is read from
 CONFIGS = ("config.json", "adapter_config.json")  # one of which each checkpoint has
 
 
 def has_config(folder: Path) -> bool:
     """Whether *folder* holds a checkpoint or an adapter."""
     return any((folder / name).is_file() for name in CONFIGS)
+
+
+def checkpoint_in(folder: Path) -> Path:
+    """*folder*, or the best checkpoint of the run in it. Loading reports a folder that holds neither. Raises
+    ExplorerError for a run that has none yet."""
+    if not has_config(folder) and runs.is_run(folder):
+        return runs.best_checkpoint(folder)
+    return folder
+
+
+def state_of(folder: Path | None) -> FileState:
+    """Changes if a file that the checkpoint in *folder* is read from is written, replaced or deleted."""
+    if folder is None:
+        return ()
+    files = [*folder.glob("*.*"), *folder.glob("[0-9]*_*/*.*")]  # the second: of a sentence encoder
+    return file_state(sorted(file for file in files if file.suffix in SUFFIXES))
 
 
 class CheckpointRegistry:
@@ -44,6 +62,7 @@ class CheckpointRegistry:
         self.settings = settings
         self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
+        self.states: dict[tuple[str, str], tuple[FileState, FileState]] = {}  # of its files and its base's, when read
         self.lock = threading.Lock()
         self.scheduler = ComputeScheduler(cores, threads=shared)
         self.owner: str | None = None  # None: the operator, who may open every run
@@ -158,24 +177,34 @@ class CheckpointRegistry:
         return self.load_once((str(real.folder), "random"), lambda: random_copy(replace(real, name=name)))
 
     def load_once(self, key: tuple[str, str], load: "Callable[[], Checkpoint]") -> "Checkpoint":
-        """The checkpoint of *key*. If it is not loaded, one caller loads it while the others wait."""
+        """The checkpoint of *key*, (folder, precision). If it is not loaded, or its files have changed since, one
+        caller loads it while the others wait."""
         with self.lock:
-            if key in self.loaded:
-                self.loaded.move_to_end(key)
-                return self.loaded[key]
+            if found := self.unchanged(key):
+                return found
             key_lock = self.loading[key]
         waiting = self.turns.wait(self.owner) if self.is_foreign(Path(key[0])) else aside()
         with waiting, key_lock:
             with self.lock:
-                if key in self.loaded:
-                    self.loaded.move_to_end(key)
-                    return self.loaded[key]
+                if found := self.unchanged(key):
+                    return found
+                self.loaded.pop(key, None)
+            state = state_of(Path(key[0]))
             checkpoint = replace(load(), scheduler=self.scheduler)
             checkpoint.cache.limit = self.settings.cache_mb * 1_000_000
             with self.lock:
                 self.loaded[key] = checkpoint
+                self.states[key] = (state, state_of(checkpoint.base))
                 self.evict()
             return checkpoint
+
+    def unchanged(self, key: tuple[str, str]) -> "Checkpoint | None":
+        """The loaded checkpoint of *key*, from now on the most recently used, unless its files have changed."""
+        checkpoint = self.loaded.get(key)
+        if checkpoint is None or self.states[key] != (state_of(Path(key[0])), state_of(checkpoint.base)):
+            return None
+        self.loaded.move_to_end(key)
+        return checkpoint
 
     def evict(self) -> None:
         """Evict the least recently used checkpoints until the others fit the budget. The newest always stays."""
@@ -238,13 +267,16 @@ class CheckpointRegistry:
         hub name."""
         root = self.settings.models_dir.resolve()
         path = Path(name).expanduser()
-        if self.anywhere and has_config(path):  # as in a shell: relative to the current folder
-            return path.resolve()
+        if self.anywhere and (has_config(path) or runs.is_run(path)):  # as in a shell: relative to the current folder
+            return checkpoint_in(path.resolve())
         folder = (path if path.is_absolute() else root / path).resolve()
         inside = folder != root and folder.is_relative_to(root)
         if (inside or self.anywhere) and folder.is_dir():
-            return folder  # loading reports missing files
-        if path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or not inside:
+            return checkpoint_in(folder)
+        if self.anywhere and path.is_dir():
+            return path.resolve()  # not a name of the hub: loading reports that it holds no checkpoint
+        is_path = path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or not inside
+        if is_path or (self.anywhere and path.is_file()):
             if self.anywhere:
                 problem = f"{name} is a file" if path.is_file() else f"There is no folder {name}"
                 wanted = "the folder of a checkpoint, with its config.json, or a name such as mini"

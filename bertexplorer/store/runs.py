@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.events import Event
 
@@ -261,6 +262,20 @@ def last_commits(folder: Path) -> list[Path]:
     """The checkpoint of a pretraining run's last commit, [] if there is none."""
     models = [commit / "model" for commit in list_commits(folder / "commits")[-1:]]
     return [model for model in models if (model / "config.json").is_file()]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether *folder* is that of a run that trains a checkpoint."""
+    spec = read_spec(folder)
+    return (folder / "best").is_dir() or (spec is not None and spec.get("kind") != "suite")
+
+
+def best_checkpoint(folder: Path) -> Path:
+    """The best checkpoint of the run in *folder*; the last one of a pretraining run. Raises ExplorerError if there is
+    none yet."""
+    for saved in (*list_commits(folder / "best")[-1:], *last_commits(folder)):
+        return saved
+    raise ExplorerError(f"The run in {folder.name} has no checkpoint yet. Resume it until its first evaluation.")
 
 
 def list_trained(root: Path, ids: Collection[str] | None = None) -> list[tuple[str, str]]:
