@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -96,11 +96,16 @@ def encode_sentence(checkpoint: Checkpoint, text: Text | str, prompt: str | None
     in lower case if that reads it so. *prompt*: the name of what stands before the text; None: the checkpoint's
     default, "": nothing. Raises ExplorerError as `Tokenizer.encode` and `SentenceEncoder.prompt` do."""
     text = Text.of(text)
-    if before := engine.prompt_of(checkpoint, prompt):
-        text = put_before(before, text)
-    if checkpoint.sentence_encoder and checkpoint.sentence_encoder.lower_case:
-        text = in_lower_case(text)
-    return checkpoint.sentence_tokenizer.encode(text)
+    own, tokenizer = checkpoint.sentence_encoder, checkpoint.sentence_tokenizer
+    before = engine.prompt_of(checkpoint, prompt)
+    text = put_before(before, text)
+    if own and own.lower_case:
+        before, text = before.lower(), in_lower_case(text)
+    encoding = tokenizer.encode(text)
+    if own and not own.pools_prompt and before.strip():
+        alone = tokenizer.encode(before)
+        encoding = replace(encoding, unpooled=len(alone) - alone.special[-1])  # [SEP] stands after the text
+    return encoding
 
 
 def prompt_name(typed: str) -> str | None:

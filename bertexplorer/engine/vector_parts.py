@@ -43,10 +43,10 @@ def token_parts(
     if the vector is no sum. fp32 on the CPU. Raises ExplorerError if a number is not finite, and for a long text whose
     rows would have to be integrated."""
     tokens = forward(checkpoint, [encoding]).hidden[-1][0]
-    pooled = sentence_encoder.pool(tokens.float())
+    pooled = sentence_encoder.pool(tokens.float(), encoding.unpooled)
     vector = check_finite(checkpoint, sentence_encoder.transform(pooled[None].cpu()))[0]
     if sentence_encoder.is_sum and not integrate:
-        return Parts(sentence_encoder.parts(tokens), vector, torch.zeros_like(vector), exact=True)
+        return Parts(sentence_encoder.parts(tokens, encoding.unpooled), vector, torch.zeros_like(vector), exact=True)
     if len(encoding) > MAX_TOKENS:
         raise ExplorerError(
             f"A text has {len(encoding):,} tokens. Integrated gradients of a whole vector read {MAX_TOKENS} at most. "
@@ -68,7 +68,8 @@ def integrated_rows(
 
     def read(words: Tensor) -> Tensor:
         """The vectors of b texts, b x e, from their word vectors, b x t x d."""
-        return sentence_encoder.embed(encoder.from_embeddings(encoder.embeddings.finish(words)).last)
+        last = encoder.from_embeddings(encoder.embeddings.finish(words)).last
+        return sentence_encoder.embed(last, encoding.unpooled)
 
     # 1. Points on the line from the masks to the text, and a direction for every token.
     nodes, weights = (torch.tensor(part, dtype=end.dtype, device=end.device) for part in leggauss(STEPS))

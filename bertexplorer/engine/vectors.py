@@ -32,7 +32,7 @@ def sentence_vectors(
         states = states_of(batch, layer, pooling)
         for row, i in enumerate(indices):
             tokens = states[row, : len(encodings[i])].float()  # without the padding
-            vectors[i] = sentence_encoder.pool(tokens).cpu()
+            vectors[i] = sentence_encoder.pool(tokens, encodings[i].unpooled).cpu()
     pooled = torch.stack([vectors[i] for i in range(len(encodings))])
     return check_finite(checkpoint, sentence_encoder.transform(pooled))
 

@@ -32,27 +32,34 @@ MAX_BYTES = 1_000_000  # of a JSON file
 MAX_MODULES = 10
 FEWEST = 3  # tokens that a text needs: two special tokens and one of its own
 ALL = "over all tokens"
+VECTOR = "sentence_embedding"  # what the files call the vector of a text
 
 
-def position_weights(tokens: Float[Tensor, "t d"]) -> Float[Tensor, " t"]:
-    """Shares that sum to 1, in which token i, from 0, counts i + 1 times."""
-    weights = torch.arange(1, len(tokens) + 1, device=tokens.device, dtype=tokens.dtype)
+def position_weights(tokens: Float[Tensor, "t d"], before: int) -> Float[Tensor, " t"]:
+    """Shares that sum to 1, in which the token at position i of its text, from 0, counts i + 1 times. *before*: how
+    many tokens of the text stand before these."""
+    weights = torch.arange(before + 1, before + len(tokens) + 1, device=tokens.device, dtype=tokens.dtype)
     return weights / weights.sum()
 
 
-MODES: dict[str, tuple[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, " d"]]]] = {  # -> (its words, the pooling)
-    "cls": ("the first token's vector", lambda tokens: tokens[0]),
-    "max": (f"the maximum {ALL}", lambda tokens: tokens.amax(dim=0)),
-    "mean": (f"the mean {ALL}", lambda tokens: tokens.mean(dim=0)),
-    "mean_sqrt_len_tokens": (f"the sum {ALL} over √t", lambda tokens: tokens.sum(dim=0) / len(tokens) ** 0.5),
-    "weightedmean": (f"the mean {ALL}, weighted by position", lambda tokens: position_weights(tokens) @ tokens),
-    "lasttoken": ("the last token's vector", lambda tokens: tokens[-1]),
+Pool = Callable[[Float[Tensor, "t d"], int], Float[Tensor, " d"]]  # the tokens, how many stand before them -> a vector
+Share = Callable[[Float[Tensor, "t d"], int], Float[Tensor, "t _"]]  # how much of each token is in the sum
+MODES: dict[str, tuple[str, Pool]] = {  # -> (its words, the pooling)
+    "cls": ("the first token's vector", lambda tokens, _: tokens[0]),
+    "max": (f"the maximum {ALL}", lambda tokens, _: tokens.amax(dim=0)),
+    "mean": (f"the mean {ALL}", lambda tokens, _: tokens.mean(dim=0)),
+    "mean_sqrt_len_tokens": (f"the sum {ALL} over √t", lambda tokens, _: tokens.sum(dim=0) / len(tokens) ** 0.5),
+    "weightedmean": (
+        f"the mean {ALL}, weighted by position",
+        lambda tokens, before: position_weights(tokens, before) @ tokens,
+    ),
+    "lasttoken": ("the last token's vector", lambda tokens, _: tokens[-1]),
 }
-SHARES: dict[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, "t _"]]] = {  # how much of each token is in the sum
-    "max": lambda tokens: F.one_hot(tokens.argmax(dim=0), len(tokens)).T.to(tokens.dtype),
-    "mean": lambda tokens: torch.full_like(tokens[:, :1], 1 / len(tokens)),
-    "mean_sqrt_len_tokens": lambda tokens: torch.full_like(tokens[:, :1], len(tokens) ** -0.5),
-    "weightedmean": lambda tokens: position_weights(tokens)[:, None],
+SHARES: dict[str, Share] = {
+    "max": lambda tokens, _: F.one_hot(tokens.argmax(dim=0), len(tokens)).T.to(tokens.dtype),
+    "mean": lambda tokens, _: torch.full_like(tokens[:, :1], 1 / len(tokens)),
+    "mean_sqrt_len_tokens": lambda tokens, _: torch.full_like(tokens[:, :1], len(tokens) ** -0.5),
+    "weightedmean": lambda tokens, before: position_weights(tokens, before)[:, None],
 }
 OLDER = {  # the key of 1_Pooling/config.json in older files -> the mode, in the order of their vectors
     "pooling_mode_cls_token": "cls",
@@ -108,12 +115,28 @@ class Normalize:
         return "scaled to length 1"
 
 
+@dataclass(frozen=True)
+class Truncate:
+    """Keeps the first numbers of a vector (Kusupati et al., 2022, Matryoshka)."""
+
+    size: int
+
+    def __call__(self, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n e"]:
+        return vectors[:, : self.size]
+
+    def __str__(self) -> str:
+        return f"cut to its first {self.size:,} numbers"
+
+
+Step = Dense | Normalize | Truncate
+
+
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder:
     """What makes one vector of the vectors of a text's tokens: the poolings, concatenated, then the steps."""
 
     modes: tuple[str, ...] = ("mean",)  # of MODES
-    steps: tuple[Dense | Normalize, ...] = ()
+    steps: tuple[Step, ...] = ()
     max_tokens: int | None = None  # of a text, special tokens included; None: as many as the encoder reads
     lower_case: bool = False  # whether a text is read in lower case
     prompts: Mapping[str, str] = field(default_factory=dict)  # what stands before a text, by name
@@ -124,27 +147,22 @@ class SentenceEncoder:
 
     def prompt(self, name: str | None) -> str:
         """What stands before a text: the prompt with that *name*, none for "", the default one for None. Raises
-        ExplorerError for another name, and for a prompt that would have to be left out of the pooling."""
+        ExplorerError for another name."""
         name = self.default_prompt if name is None else name
         if not name:
             return ""
         if name not in self.prompts:
             known = ", ".join(self.prompts)[:200] or "none"
             raise ExplorerError(f"There is no prompt {name!r:.60}; the checkpoint's files name {known}.")
-        if not self.pools_prompt:
-            raise ExplorerError(
-                f"This checkpoint leaves the tokens of a prompt out of its pooling, which is not built here. Choose no "
-                f"prompt in place of {name!r:.60}."
-            )
         return self.prompts[name]
 
-    def pool(self, tokens: Float[Tensor, "t d"]) -> Float[Tensor, " e"]:
-        """The pooled vector of one text, without padding."""
-        return torch.cat([MODES[mode][1](tokens) for mode in self.modes])
+    def pool(self, tokens: Float[Tensor, "t d"], unpooled: int = 0) -> Float[Tensor, " e"]:
+        """The pooled vector of one text, without padding and without its first *unpooled* tokens."""
+        return torch.cat([MODES[mode][1](tokens[unpooled:], unpooled) for mode in self.modes])
 
-    def embed(self, states: Float[Tensor, "b t d"]) -> Float[Tensor, "b e"]:
+    def embed(self, states: Float[Tensor, "b t d"], unpooled: int = 0) -> Float[Tensor, "b e"]:
         """The vectors of b texts of equal length from the last layer, with gradients; on the device of *states*."""
-        vectors = torch.stack([self.pool(tokens) for tokens in states]).cpu()
+        vectors = torch.stack([self.pool(tokens, unpooled) for tokens in states]).cpu()
         for step in self.steps:
             vectors = step(vectors)
         return vectors.to(states.device)
@@ -164,18 +182,20 @@ class SentenceEncoder:
         return not bends and all(mode in SHARES for mode in self.modes)
 
     @torch.inference_mode()
-    def parts(self, tokens: Float[Tensor, "t d"]) -> Float[Tensor, "t e"]:
-        """What each token adds to the vector of its text: rows that sum to it. Only where the vector `is_sum`. fp32 on
-        the CPU."""
-        tokens = tokens.float().cpu()
-        parts = torch.cat([SHARES[mode](tokens) * tokens for mode in self.modes], dim=1)
+    def parts(self, tokens: Float[Tensor, "t d"], unpooled: int = 0) -> Float[Tensor, "t e"]:
+        """What each token adds to the vector of its text: rows that sum to it; zeros for the first *unpooled* tokens.
+        Only where the vector `is_sum`. fp32 on the CPU."""
+        pooled = tokens[unpooled:].float().cpu()
+        parts = torch.cat([SHARES[mode](pooled, unpooled) * pooled for mode in self.modes], dim=1)
         for step in self.steps:
             if isinstance(step, Normalize):
                 parts = parts / parts.sum(dim=0).norm().clamp(min=1e-12)
+            elif isinstance(step, Truncate):
+                parts = step(parts)
             else:
                 bias = 0 if step.linear.bias is None else step.linear.bias / len(parts)
                 parts = parts @ step.linear.weight.T + bias
-        return parts
+        return torch.cat([parts.new_zeros(unpooled, parts.shape[1]), parts])
 
     @property
     def normalizes(self) -> bool:
@@ -218,18 +238,20 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
         raise ExplorerError(f"{MODULES} names {', '.join(kinds)}; wanted Transformer, Pooling and then others.")
     pooling = read_object(folder / described[1][1] / "config.json")
     modes = pooling_modes(pooling)
-    size, steps = width * len(modes), list[Dense | Normalize]()
+    size, steps = width * len(modes), list[Step]()
     for kind, path in described[2:]:
         if kind == "Dense":
-            dense = read_dense(folder / path, size)
-            steps.append(dense)
-            size = dense.linear.out_features
+            if dense := read_dense(folder / path, size):
+                steps.append(dense)
+                size = dense.linear.out_features
         elif kind == "Normalize":
             steps.append(Normalize())
         elif kind != "Dropout":  # which does nothing after training
             raise ExplorerError(f"{MODULES} names {kind}, which is not read here; wanted Dense or Normalize.")
     max_tokens, lower_case = read_limits(folder, folder / described[0][1])
-    prompts, default_prompt, similarity = read_settings(folder / SETTINGS)
+    prompts, default_prompt, similarity, kept = read_settings(folder / SETTINGS)
+    if kept is not None and kept < size:
+        steps.append(Truncate(kept))
     return SentenceEncoder(
         modes,
         tuple(steps),
@@ -260,16 +282,19 @@ def pooling_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(modes)
 
 
-def read_dense(folder: Path, size: int) -> Dense:
-    """The dense layer in *folder* for vectors of *size* numbers."""
+def read_dense(folder: Path, size: int) -> Dense | None:
+    """The dense layer in *folder* for vectors of *size* numbers; None if what it makes stands beside the vector of
+    the text, under a name of its own."""
     config = read_object(folder / "config.json")
+    if config.get("module_output_name") not in (None, VECTOR):
+        return None
     name = config.get("activation_function", "torch.nn.Tanh")
     activation = str(name).rpartition(".")[2]
     if activation not in ACTIVATIONS or not str(name).startswith("torch."):
         raise ExplorerError(
             f"{folder.name} has the activation {name!r:.80}; wanted one of {', '.join(ACTIVATIONS)} of torch."
         )
-    if config.get("use_residual") or config.get("module_input_name", "sentence_embedding") != "sentence_embedding":
+    if config.get("use_residual") or config.get("module_input_name", VECTOR) != VECTOR:
         raise ExplorerError(f"{folder.name} is not a plain dense layer after the pooling.")
     if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
         raise ExplorerError(
@@ -305,8 +330,9 @@ def read_limits(folder: Path, module: Path) -> tuple[int | None, bool]:
     return None if limit is None else int(min(limit, 1e9)), config.get("do_lower_case") is True
 
 
-def read_settings(file: Path) -> tuple[dict[str, str], str, str]:
-    """(prompts by name, the name of the default one or "", the similarity) in *file*, if it exists."""
+def read_settings(file: Path) -> tuple[dict[str, str], str, str, int | None]:
+    """(prompts by name, the name of the default one or "", the similarity, how many numbers of a vector are kept, None
+    for all) in *file*, if it exists."""
     config = read_object(file) if file.is_file() else {}
     prompts, default = config.get("prompts") or {}, config.get("default_prompt_name") or ""
     similarity = config.get("similarity_fn_name") or "cosine"
@@ -318,7 +344,10 @@ def read_settings(file: Path) -> tuple[dict[str, str], str, str]:
         raise ExplorerError(
             f"{SETTINGS} has the similarity {similarity!r:.80}; wanted one of {', '.join(SIMILARITIES)}."
         )
-    return prompts, default, similarity
+    kept = config.get("truncate_dim")
+    if kept is not None and (not isinstance(kept, int) or isinstance(kept, bool) or kept < 1):
+        raise ExplorerError(f"{SETTINGS} has the truncate_dim {kept!r:.80}; wanted a whole number above 0.")
+    return prompts, default, similarity, kept
 
 
 def read_object(file: Path) -> dict[str, Any]:

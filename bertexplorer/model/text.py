@@ -70,6 +70,9 @@ class Encoding:
     special: tuple[bool, ...]
     mask_id: int | None  # None if the checkpoint has no mask token
     picked: tuple[int, ...] = ()  # positions that a view is about, ascending
+    unpooled: int = (
+        0  # tokens at the beginning that are not pooled: those of a prompt, if the checkpoint's files say so
+    )
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
     notes: tuple[str, ...] = ()  # messages for the user
 
@@ -141,12 +144,15 @@ class Tokenizer:
         self.pad_id = pad_id
         self.source = source
         self.notes = notes
+        stored = (backend.truncation or {}).get("direction")  # of tokenizer.json
+        self.cuts_beginning = (
+            (settings or {}).get("truncation_side") or stored
+        ) == "left"  # of a text that is too long
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
         self.segments, self.pair_segments = segments, 1 + max(backend.encode("a", "b").type_ids, default=0)
-        self.truncating_backend = tokenizers.Tokenizer.from_str(backend.to_str())
-        self.truncating_backend.enable_truncation(max_tokens)
+        self.truncating_backend = self.truncated_to(max_tokens)
         self.vocab_size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
         model = json.loads(backend.to_str())["model"]
         found = find_special_tokens(backend, model, settings or {})
@@ -190,10 +196,15 @@ class Tokenizer:
             return self
         other = copy(self)
         other.max_tokens = max_tokens
-        other.truncating_backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
-        other.truncating_backend.enable_truncation(max_tokens)
+        other.truncating_backend = self.truncated_to(max_tokens)
         other.remembered = lru_cache(maxsize=REMEMBERED)(other.encode_anew)
         return other
+
+    def truncated_to(self, max_tokens: int) -> tokenizers.Tokenizer:
+        """The backend, which cuts a text at *max_tokens* tokens."""
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.enable_truncation(max_tokens, direction="left" if self.cuts_beginning else "right")
+        return backend
 
     @property
     def mask_id(self) -> int:
@@ -255,7 +266,8 @@ class Tokenizer:
         notes += [*more_notes, *self.notes]
         cut = [full.sequence_ids.count(side) - encoded.sequence_ids.count(side) for side in (0, 1)]
         if any(cut):
-            notes.append(f"Shortened: {len(encoded):,} of {len(full):,} tokens are read.")
+            where = " at its beginning, as the checkpoint's files say" if self.cuts_beginning else ""
+            notes.append(f"Shortened{where}: {len(encoded):,} of {len(full):,} tokens are read.")
         unknown = [self.slice(encoding, i) for i, t in enumerate(encoded.tokens) if t == self.special.get("unk")]
         if unknown:
             notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
@@ -278,7 +290,10 @@ class Tokenizer:
         tokens = encoded.tokens
         sides = encoded.sequence_ids
         word_ids = encoded.word_ids
-        count = 1 + max((w for w, s in zip(word_ids, sides, strict=True) if s == 0), default=-1)
+        firsts, seconds = ([w for w, s in zip(word_ids, sides, strict=True) if s == side] for side in (0, 1))
+        # A text that was cut at its beginning does not begin with the backend's word 0.
+        skipped = (min(firsts, default=0), min(seconds, default=0))
+        count = len(range(skipped[0], max(firsts, default=-1) + 1))
         for (start, end), side, word in zip(encoded.offsets, sides, word_ids, strict=True):
             if side is None:
                 spans.append(None)
@@ -287,7 +302,7 @@ class Tokenizer:
             piece = texts[side][start:end]
             start += len(piece) - len(piece.lstrip())  # some byte-level tokenizers count the space before a word
             spans.append(Span(side, start, max(start, end)))
-            words.append(word + count if side else word)
+            words.append(word - skipped[side] + (count if side else 0))
         if text.hidden and self.mask is None:
             raise ExplorerError(f"{NO_MASK}.")
         special = tuple(i in self.special_ids and i != self.mask for i in ids)

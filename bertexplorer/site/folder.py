@@ -27,7 +27,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
-from bertexplorer.model.sentence_encoder import Dense
+from bertexplorer.model.sentence_encoder import Normalize
 from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
 from bertexplorer.site.content import page, write_json, write_lessons
@@ -138,9 +138,10 @@ def check_size(checkpoint: Checkpoint) -> None:
 def check_pooling(checkpoint: Checkpoint) -> None:
     """Raises ExplorerError for a sentence encoder whose vector of a text is not the mean over its tokens."""
     own = checkpoint.sentence_encoder
-    if own and (own.modes != ("mean",) or own.default_prompt or any(isinstance(step, Dense) for step in own.steps)):
+    odd = own is not None and any(not isinstance(step, Normalize) for step in own.steps)
+    if own and (own.modes != ("mean",) or own.default_prompt or odd):
         raise ExplorerError(
-            f"{checkpoint.name} makes the vector of a text in a way of its own ({', '.join(own.modes)}); a site takes "
+            f"{checkpoint.name} makes the vector of a text in a way of its own ({own}); a site takes "
             "the mean over the tokens. Choose a checkpoint that does so."
         )
 

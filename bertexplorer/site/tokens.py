@@ -27,6 +27,11 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
             f"The tokenizer is {tokenizer.kind} with {normalizer.get('type')} and {splitter.get('type')}; a site reads "
             "WordPiece as BERT does. Choose a checkpoint with BERT's tokenizer."
         )
+    if tokenizer.cuts_beginning:
+        raise ExplorerError(
+            "The tokenizer cuts a long text at its beginning; a site cuts the end. Choose a checkpoint whose "
+            "tokenizer_config.json does not say truncation_side left."
+        )
     accents = normalizer["strip_accents"]
     backend = tokenizer.backend
     pieces = [backend.id_to_token(i) or "" for i in range(tokenizer.vocab_size)]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from bertexplorer import engine
 from bertexplorer.analysis import embedding_map, search
-from bertexplorer.analysis.vectors import Line
+from bertexplorer.analysis.vectors import Line, encode_sentence
 from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import random_copy
@@ -115,11 +115,99 @@ def test_a_prompt_is_text_that_stands_before_the_text(tiny_copy: Tiny) -> None:
     torch.testing.assert_close(asked(folder, prompt=""), bare, atol=1e-5, rtol=1e-5)
     with pytest.raises(ExplorerError, match="There is no prompt 'title'; the checkpoint's files name query, passage"):
         asked(folder, prompt="title")
-    pooled = {**MEAN, "include_prompt": False}
-    apart = with_settings(write_sentence_encoder(folder, pooled), prompts=PROMPTS)
-    torch.testing.assert_close(asked(apart), bare, atol=1e-5, rtol=1e-5)
-    with pytest.raises(ExplorerError, match="leaves the tokens of a prompt out of its pooling"):
-        asked(apart, prompt="query")
+
+
+@pytest.mark.parametrize("mode", POOLED)
+def test_a_prompt_that_the_files_leave_out_of_the_pooling_is_read_and_not_pooled(mode: str, tiny_copy: Tiny) -> None:
+    """As INSTRUCTOR has it: [CLS] and the tokens of the prompt are not pooled; positions count from the first token."""
+    pooling = {"pooling_mode": mode, "include_prompt": False}
+    folder = write_sentence_encoder(tiny_copy("bert"), pooling, normalize=False)
+    with_settings(folder, prompts=PROMPTS, default_prompt_name="query")
+    wanted = []
+    for text in TEXTS:
+        tokens = hidden(folder, "query: " + text)
+        before = len(hidden(folder, "query: ")) - 1  # without [SEP]
+        if mode == "weightedmean":
+            weights = torch.arange(1, len(tokens) + 1)[before:, None].float()
+            wanted.append((weights * tokens[before:]).sum(0) / weights.sum())
+        else:
+            wanted.append(POOLED[mode](tokens[before:]))
+    torch.testing.assert_close(asked(folder), torch.stack(wanted), atol=1e-5, rtol=1e-5)
+    bare = torch.stack([POOLED[mode](hidden(folder, text)) for text in TEXTS])
+    torch.testing.assert_close(asked(folder, prompt=""), bare, atol=1e-5, rtol=1e-5)
+
+
+def test_what_each_token_adds_is_0_for_a_prompt_that_is_not_pooled(tiny_copy: Tiny) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {**MEAN, "include_prompt": False}, normalize=False)
+    checkpoint = load(with_settings(folder, prompts=PROMPTS, default_prompt_name="query"), precision="fp32")
+    encoding = encode_sentence(checkpoint, TEXTS[0])
+    assert checkpoint.sentence_encoder and encoding.unpooled > 2
+    for integrate in (False, True):
+        parts = engine.token_parts(checkpoint, encoding, checkpoint.sentence_encoder, integrate=integrate)
+        torch.testing.assert_close(parts.vector, asked(folder, [TEXTS[0]])[0], atol=1e-5, rtol=1e-5)
+    terms = engine.token_parts(checkpoint, encoding, checkpoint.sentence_encoder).rows
+    assert not terms[: encoding.unpooled].any()
+    torch.testing.assert_close(terms.sum(0), asked(folder, [TEXTS[0]])[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dim", "kept"), [(20, 20), (500, 40), (None, 40)])
+def test_a_vector_is_cut_to_the_numbers_that_the_files_name(dim: int | None, kept: int, tiny_copy: Tiny) -> None:
+    """As Matryoshka checkpoints have it: the first numbers count, after the scaling to length 1."""
+    folder = write_sentence_encoder(tiny_copy("bert"), MEAN, dense=["Tanh"])
+    whole = asked(folder)
+    with_settings(folder, truncate_dim=dim)
+    torch.testing.assert_close(asked(folder), whole[:, :kept], atol=1e-6, rtol=0)
+    first, second = whole[0, :kept], whole[1, :kept]
+    similarity = Bert(load(folder, precision="fp32", device="cpu")).similarity(TEXTS[0], TEXTS[1])
+    assert float(similarity) == pytest.approx(float(first @ second / first.norm() / second.norm()), abs=1e-5)
+
+
+def test_a_cut_vector_is_named_and_its_parts_sum_to_it(tiny_copy: Tiny) -> None:
+    folder = with_settings(write_sentence_encoder(tiny_copy("bert"), MEAN), truncate_dim=20)
+    checkpoint = load(folder, precision="fp32", device="cpu")
+    own = checkpoint.sentence_encoder
+    assert own
+    assert str(own) == "the mean over all tokens, scaled to length 1, cut to its first 20 numbers"
+    parts = engine.token_parts(checkpoint, checkpoint.tokenizer.encode(TEXTS[0]), own)
+    torch.testing.assert_close(parts.rows.sum(0), asked(folder, [TEXTS[0]])[0], atol=1e-5, rtol=1e-5)
+    assert "departs" in search.run(checkpoint, "a cat", options=search.Options(pooling="mean")).notes
+
+
+@pytest.mark.parametrize("place", ["tokenizer_config.json", "tokenizer.json"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_a_long_text_loses_its_beginning_where_the_files_say_so(family: str, place: str, tiny_copy: Tiny) -> None:
+    folder = write_sentence_encoder(tiny_copy(family), MEAN, normalize=False, max_seq_length=6)
+    settings = json.loads((folder / place).read_text())
+    if place == "tokenizer.json":
+        left: dict[str, Any] = {"direction": "Left", "max_length": 64, "strategy": "LongestFirst", "stride": 0}
+        settings["truncation"] = left
+    else:
+        settings["truncation_side"] = "left"
+    (folder / place).write_text(json.dumps(settings))
+    wanted = torch.stack([hidden(folder, text, 6).mean(0) for text in TEXTS])
+    with pytest.warns(UserWarning, match="longer than the 6 tokens that are read, and cut"):
+        torch.testing.assert_close(asked(folder), wanted, atol=1e-5, rtol=1e-5)
+    tokenizer = load(folder).tokenizer
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    for text, limit in (("cat dog " * 40, tokenizer.max_tokens), (TEXTS[0], 6)):
+        encoding = tokenizer.limited(limit).encode(text)
+        assert list(encoding.ids) == theirs(text, truncation=True, max_length=limit)["input_ids"]
+        assert min(word for word in encoding.words if word is not None) == 0
+        assert any(
+            note.startswith("Shortened at its beginning, as the checkpoint's files say: ") for note in encoding.notes
+        )
+
+
+def test_a_dense_layer_whose_output_is_something_else_does_not_change_the_vector(tiny_copy: Tiny) -> None:
+    """sentence-transformers keeps such an output beside the vector, under its own name."""
+    folder = write_sentence_encoder(tiny_copy("bert"), MEAN, normalize=False)
+    plain = asked(folder)
+    write_sentence_encoder(folder, MEAN, dense=["Tanh"], normalize=False)
+    about = json.loads((folder / "2_Dense" / "config.json").read_text())
+    for name in ("sentence_embedding", "another"):
+        (folder / "2_Dense" / "config.json").write_text(json.dumps(about | {"module_output_name": name}))
+        assert asked(folder).shape == ((3, 40) if name == "sentence_embedding" else (3, 32))
+    torch.testing.assert_close(asked(folder), plain, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +241,8 @@ def test_similarity_is_measured_as_the_files_say(
         ({"prompts": {"query": 1}}, "has the prompts"),
         ({"prompts": PROMPTS, "default_prompt_name": "title"}, "the default prompt 'title', which is none of"),
         ({"similarity_fn_name": "hamming"}, "the similarity 'hamming'; wanted one of cosine, dot"),
+        ({"truncate_dim": 0}, "truncate_dim 0; wanted a whole number above 0"),
+        ({"truncate_dim": "64"}, "truncate_dim '64'; wanted a whole number above 0"),
     ],
 )
 def test_settings_that_cannot_be_followed_are_a_problem(

@@ -65,6 +65,41 @@ def test_vectors_are_theirs(tiny_copy: Tiny, name: str) -> None:
     close(bert.encode(TEXTS), model.encode(TEXTS))
 
 
+@pytest.mark.parametrize("mode", ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_prompts_that_are_not_pooled_are_theirs(tiny_copy: Tiny, family: str, mode: str) -> None:
+    folder = write_sentence_encoder(tiny_copy(family), {**WIDE, "pooling_mode": mode, "include_prompt": False})
+    settings = {"prompts": {"query": "the cat : ", "passage": "money : "}, "default_prompt_name": "passage"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    bert, model = bx.load(folder, precision="fp32"), theirs(folder)
+    close(bert.encode(TEXTS), model.encode(TEXTS))
+    close(bert.encode(TEXTS, prompt="query"), model.encode(TEXTS, prompt_name="query"))
+
+
+@pytest.mark.parametrize("more", [{"truncate_dim": 20}, {"truncate_dim": 500}, {}])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_cut_vectors_and_texts_cut_at_their_beginning_are_theirs(
+    tiny_copy: Tiny, side: str, more: dict[str, Any]
+) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {**WIDE, "pooling_mode": "mean"}, max_seq_length=6)
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(more))
+    about = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(about | {"truncation_side": side}))
+    bert, model = bx.load(folder, precision="fp32"), theirs(folder)
+    close(bert.encode(TEXTS), model.encode(TEXTS))
+    close(bert.similarity(TEXTS, TEXTS), model.similarity(model.encode(TEXTS), model.encode(TEXTS)))
+
+
+@pytest.mark.parametrize("name", ["another", "sentence_embedding"])
+def test_a_dense_layer_beside_the_vector_is_as_theirs(tiny_copy: Tiny, name: str) -> None:
+    folder = write_sentence_encoder(
+        tiny_copy("bert"), {**WIDE, "pooling_mode": "mean"}, dense=["modules.linear.Identity"]
+    )
+    about = json.loads((folder / "2_Dense" / "config.json").read_text())
+    (folder / "2_Dense" / "config.json").write_text(json.dumps(about | {"module_output_name": name}))
+    close(bx.load(folder, precision="fp32").encode(TEXTS), theirs(folder).encode(TEXTS))
+
+
 @pytest.mark.parametrize("measure", ["cosine", "dot", "euclidean", "manhattan"])
 def test_prompts_and_similarities_are_theirs(tiny_copy: Tiny, measure: str) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), {**WIDE, "pooling_mode": "mean"}, normalize=False)
