@@ -131,6 +131,8 @@ class Answer:
     span_limit: int = LONGEST  # tokens of a span
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     reranks: bool = False  # whether the score says how well the second text fits the first
+    relevance_function: str = ""  # of a re-ranker: what its files make of the score, such as "Sigmoid"
+    relevance: float | None = None  # what that makes of it; None if it is not built in
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
     caveats: tuple[str, ...] = ()  # where a sentence encoder's own cosine differs, as sentences
@@ -197,6 +199,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     values = label_values(readout, logits[1:])[:, labels[0].index].tolist()
     hidden = tuple(HiddenWord(word.label, word.positions, value) for word, value in zip(words, values, strict=True))
     ranked = rank_passages(readout, Text.of(text), encoding, options.others, labels[0])
+    if empty.reranks:
+        name, relevance = task_head.relevance_of(checkpoint, labels[0].logit)
+        empty = replace(empty, relevance_function=name, relevance=relevance)
     return replace(empty, labels=labels, hidden=hidden, passages=ranked, first=encoding.texts[0] if ranked else "")
 
 
@@ -341,7 +346,11 @@ def rows(result: Answer) -> list[dict[str, object]]:
         row(result.kind, "", "", entry.name, rank, entry.value, entry.logit, entry.name in result.chosen)
         for rank, entry in enumerate(result.labels, 1)
     ]
-    scored = [] if result.score is None else [row(result.kind, "", "", "score", 2, result.score, "", False)]
+    scored = []
+    if result.score is not None:
+        scored.append(row(result.kind, "", "", "score", 2, result.score, "", False))
+    if result.relevance is not None:
+        scored.append(row(result.kind, "", "", "relevance", 2, result.relevance, "", False))
     without = [
         row("hidden", word.positions[0], word.word, result.labels[0].name, "", word.value, "", False)
         for word in result.hidden

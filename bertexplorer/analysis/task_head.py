@@ -65,10 +65,21 @@ def is_bi_encoder(checkpoint: Checkpoint) -> bool:
 
 def reranks(checkpoint: Checkpoint) -> bool:
     """Whether its one score says how well a passage fits a question: a run of re-ranking, or a cross-encoder of
-    sentence-transformers, which leaves one of these keys in config.json."""
-    keys = ("sentence_transformers", "sbert_ce_default_activation_function")
-    known = own_training_of(checkpoint).task == "reranking" or any(key in checkpoint.hf_config for key in keys)
+    sentence-transformers."""
+    known = checkpoint.relevance_function != "" or own_training_of(checkpoint).task == "reranking"
     return known and checkpoint.config.num_labels == 1
+
+
+def relevance_of(checkpoint: Checkpoint, score: float) -> tuple[str, float | None]:
+    """(the function that makes a relevance of a re-ranker's *score*, by its files; the relevance, None if that function
+    is not built in)."""
+    import torch
+
+    from bertexplorer.model.sentence_encoder import ACTIVATIONS
+
+    name = checkpoint.relevance_function or "Sigmoid"
+    function = ACTIVATIONS.get(name)
+    return name, None if function is None else float(function(torch.tensor(score, dtype=torch.float64)))
 
 
 def is_sentence_encoder(checkpoint: Checkpoint) -> bool:

@@ -49,6 +49,7 @@ class Checkpoint:
     licence: str
     base: Path | None = None  # the folder of the checkpoint that an adapter was added to
     sentence_encoder: SentenceEncoder | None = None  # as the files beside the weights say; None if there are none
+    relevance_function: str = ""  # of a cross-encoder: what makes a relevance of its score, such as "Sigmoid"
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
     written: FileState = ()  # of its weight files, when they were read
     # shared by all checkpoints of an app

@@ -84,7 +84,8 @@ def random_copy(original: Checkpoint) -> Checkpoint:
     )
     for module in (copy.encoder, *copy.heads.values()):
         module.requires_grad_(False).eval()
-    return replace(copy, sentence_encoder=random_sentence_encoder(original.sentence_encoder))
+    sentence_encoder = random_sentence_encoder(original.sentence_encoder)
+    return replace(copy, sentence_encoder=sentence_encoder, relevance_function=original.relevance_function)
 
 
 def random_sentence_encoder(original: SentenceEncoder | None) -> SentenceEncoder | None:

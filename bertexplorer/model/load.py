@@ -13,6 +13,7 @@ from bertexplorer.model import precision as precisions, sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
 from bertexplorer.model.checkpoint import Checkpoint, all_weight_files, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.cross_encoder import relevance_function
 from bertexplorer.model.earlier_names import current_tensors
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE, Family, read_config
@@ -98,6 +99,7 @@ def load(
         base=root if adapter else None,
         licence=read_licence(folder),
         sentence_encoder=sentence_encoder.read(root, config.hidden_size),
+        relevance_function=relevance_function(folder, hf),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
         written=written,
     )

@@ -8,6 +8,7 @@ it."""
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -219,12 +220,19 @@ class SentenceEncoder:
 def read(folder: Path, width: int) -> SentenceEncoder | None:
     """The sentence encoder of the checkpoint in *folder*, with vectors of *width* numbers; None if it has none. If the
     files cannot be followed, the result has a `problem`: the checkpoint is of use for everything else."""
-    if not (folder / MODULES).is_file():
+    if not (folder / MODULES).is_file() or is_cross_encoder(folder):
         return None
     try:
         return follow(folder, width)
     except ExplorerError as error:
         return SentenceEncoder(problem=f"This checkpoint's own sentence encoder cannot be used: {error}")
+
+
+def is_cross_encoder(folder: Path) -> bool:
+    """Whether the files in *folder* say that it scores two texts together, and so makes no vector of one."""
+    with suppress(ExplorerError):  # `follow` reports a file that cannot be read
+        return (folder / SETTINGS).is_file() and read_object(folder / SETTINGS).get("model_type") == "CrossEncoder"
+    return False
 
 
 def follow(folder: Path, width: int) -> SentenceEncoder:

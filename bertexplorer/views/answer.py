@@ -8,7 +8,6 @@ import numpy as np
 
 from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, HiddenWord, TaggedWord
-from bertexplorer.analysis.next_sentence import sigmoid
 from bertexplorer.analysis.readout import OUTSIDE, REPLACED
 from bertexplorer.analysis.task_head import AnswerKind
 from bertexplorer.charts.chart import Chart
@@ -337,8 +336,7 @@ def say_labels(result: Answer) -> str:
         return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
         subject = f"{quote(best.name)} has the score" if others else "The score is"
-        relevance = f", a relevance of {percent(sigmoid(best.logit))} (its sigmoid)" if result.reranks else ""
-        return f"{subject} {decimal(best.value)}{relevance}."
+        return f"{subject} {decimal(best.value)}{say_relevance(result)}."
     if result.kind == "labels":
         likely = [f"{quote(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen]
         if likely:
@@ -347,6 +345,20 @@ def say_labels(result: Answer) -> str:
         return f"No label is above 50 %; the likeliest is {quote(best.name)} with {percent(best.value)}."
     second = f", then {quote(others[0].name)} with {percent(others[0].value)}" if others else ""
     return f"The label is {quote(best.name)} with {percent(best.value)}{second}."
+
+
+def say_relevance(result: Answer) -> str:
+    """What a re-ranker's files make of its score, as the end of a sentence."""
+    name, relevance = result.relevance_function, result.relevance
+    if not result.reranks:
+        return ""
+    if relevance is None:
+        return f", of which its files make a relevance by {name}, which is not computed here"
+    if name == "Identity":
+        return ", which its files take for the relevance as it is"
+    if name == "Sigmoid":
+        return f", a relevance of {percent(relevance)} (its sigmoid)"
+    return f", a relevance of {decimal(relevance)} (by {name})"
 
 
 def say_tags(result: Answer) -> str:

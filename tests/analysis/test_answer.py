@@ -106,8 +106,8 @@ def test_second_texts_are_ranked_by_the_score_of_each_pair(tiny: Tiny) -> None:
 
 def test_a_cross_encoder_ranks(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
-    one = replace(twin.ours, hf_config={"sentence_transformers": {}}, config=replace(twin.ours.config, num_labels=1))
-    assert task_head.reranks(one) and not task_head.reranks(replace(one, hf_config={}))
+    one = replace(twin.ours, relevance_function="Sigmoid", config=replace(twin.ours.config, num_labels=1))
+    assert task_head.reranks(one) and not task_head.reranks(replace(one, relevance_function=""))
     assert not task_head.reranks(replace(one, config=twin.ours.config)), "three labels, as of inference"
 
 

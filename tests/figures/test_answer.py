@@ -103,6 +103,7 @@ def test_second_texts_are_bars_that_open_their_pair() -> None:
     passages = (Passage(EVIL, 2.5, 2.5), Passage("b", 0.7, 0.7, own=True), Passage("c", -1.0, -1.0))
     best = replace(labels().labels[0], logit=2.0, value=2.0)
     result = replace(labels("score"), labels=(best,), passages=passages, first="why", reranks=True)
+    result = replace(result, relevance_function="Sigmoid", relevance=0.8808)
     chart = figure.draw(result)
     check(chart)
     _, bars, names = chart.data
@@ -179,7 +180,13 @@ def test_the_sentence_reports_where_the_run_answers_differently() -> None:
     assert "chooses its tags with a CRF" in message and "also reads age" in message
     assert "cut its texts to 2 tokens; here 3 are read" in message and "7 tokens beyond" in message
     ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), reranks=True)
-    assert figure.say(ranked) == "The score is 0.00, a relevance of 50 % (its sigmoid)."
+    for name, relevance, said in (
+        ("Sigmoid", 0.5, "The score is 0.00, a relevance of 50 % (its sigmoid)."),
+        ("Identity", 0.0, "The score is 0.00, which its files take for the relevance as it is."),
+        ("Tanh", 0.0, "The score is 0.00, a relevance of 0.00 (by Tanh)."),
+        ("Softplus", None, "The score is 0.00, of which its files make a relevance by Softplus, which is not computed"),
+    ):
+        assert figure.say(replace(ranked, relevance_function=name, relevance=relevance)).startswith(said)
 
 
 def test_the_sentence_says_how_the_run_looks_for_spans() -> None:

@@ -123,16 +123,21 @@ def test_a_run_opens_there_and_their_folder_opens_here(tiny: Tiny, tmp_path: Pat
     close(bx.load(tmp_path / "theirs", precision="fp32").encode(TEXTS), model.encode(TEXTS))
 
 
+def write_cross_encoder(folder: Path) -> Path:
+    """A cross-encoder without the files of sentence-transformers."""
+    write(folder, "bert-SequenceClassification", id2label={"0": "LABEL_0"}, label2id={"LABEL_0": 0})
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
 def test_a_re_ranker_scores_as_theirs(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
-    labels = {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
-    folder = write(tmp_path / "ranker", "bert-SequenceClassification", **labels)
-    for name, more in (
-        ("config.json", {"sentence_transformers": {"version": "6.2.0"}}),
-        ("tokenizer_config.json", {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}),
-    ):
-        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | more))
+    folder = write_cross_encoder(tmp_path / "ranker")
+    config = json.loads((folder / "config.json").read_text()) | {"sentence_transformers": {"version": "4.0.0"}}
+    (folder / "config.json").write_text(json.dumps(config))
     model = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": torch.float32})
     passages = TEXTS[:2] + ["a cat sat on the mat"]
     wanted = model.predict([(TEXTS[2], passage) for passage in passages], activation_fn=torch.nn.Identity())
@@ -143,6 +148,43 @@ def test_a_re_ranker_scores_as_theirs(tmp_path: Path) -> None:
     close([found[passage] for passage in passages], wanted)
     ranked = model.rank(TEXTS[2], passages, activation_fn=torch.nn.Identity())
     assert [passage.text for passage in result.passages] == [passages[entry["corpus_id"]] for entry in ranked]
+
+
+@pytest.mark.parametrize("function", [None, torch.nn.Identity(), torch.nn.Tanh(), torch.nn.Sigmoid()])
+def test_what_sentence_transformers_saves_as_a_re_ranker_gives_its_relevance(tmp_path: Path, function: Any) -> None:
+    from sentence_transformers import CrossEncoder
+
+    given = {} if function is None else {"activation_fn": function}
+    CrossEncoder(str(write_cross_encoder(tmp_path / "plain")), device="cpu", **given).save(str(tmp_path / "saved"))
+    model = CrossEncoder(str(tmp_path / "saved"), device="cpu", model_kwargs={"dtype": torch.float32})
+    bert = bx.load(tmp_path / "saved", precision="fp32")
+    result = bert.answer(TEXTS[2], TEXTS[0])
+    assert result.value.reranks
+    close(result.value.relevance, model.predict([(TEXTS[2], TEXTS[0])])[0])
+    [row] = [row for row in result.rows if row["answer"] == "relevance"]
+    assert row["value"] == result.value.relevance
+    bert.encode(TEXTS)  # the mean, as its files say nothing of vectors
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"sentence_transformers": {"version": "5.0.0", "activation_fn": "torch.nn.modules.linear.Identity"}},
+        {"sentence_transformers": {"version": "5.0.0", "activation_fn": "torch.nn.modules.activation.Sigmoid"}},
+        {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"},  # ms-marco-MiniLM
+        {"sentence_transformers": {"version": "4.0.0"}},
+        {"sentence_transformers": {"version": "4.0.0", "activation_fn": "somebody.Own"}},
+    ],
+)
+def test_the_function_that_older_files_name_makes_the_relevance(tmp_path: Path, config: dict[str, Any]) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder = write_cross_encoder(tmp_path / "ranker")
+    (folder / "config.json").write_text(json.dumps(json.loads((folder / "config.json").read_text()) | config))
+    model = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": torch.float32})
+    result = bx.load(folder, precision="fp32").answer(TEXTS[2], TEXTS[0])
+    assert result.value.reranks
+    close(result.value.relevance, model.predict([(TEXTS[2], TEXTS[0])])[0])
 
 
 @pytest.mark.parametrize("family", ["bert-mlm", "distilbert"])
