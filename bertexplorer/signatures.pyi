@@ -500,13 +500,13 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         baseline: Baseline (what integrated gradients start from)
         steps: Steps, 4 to 256 (of integrated gradients)
         samples: Samples, 50 to 1000 (texts that LIME and SHAP read)
-        merge: Merge pieces (a word gets the sum of its pieces)
+        merge: Merge pieces (a word is hidden as a whole, or gets the sum of its pieces)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """The faithfulness of each saliency method: words are hidden in its order, and in random orders.
     Curves of all methods, with their default settings; scores instead of probabilities if the answer is a score.
-    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two tokens can be
+    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two words can be
     hidden.
     Args:
         text: the text; [MASK] stands for a hidden word

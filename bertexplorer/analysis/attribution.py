@@ -1,10 +1,13 @@
-"""Seven measures of how much each token contributes to one number of a prediction."""
+"""Seven measures of how much each word contributes to one number of a prediction.
+
+Methods that hide something hide a whole word, with all its pieces: from the pieces that are left, a word can often be
+guessed, so what happens without one of them says little about the word."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +18,7 @@ from bertexplorer import engine
 from bertexplorer.analysis.attention import check_length
 from bertexplorer.analysis.attention_flow import rollout
 from bertexplorer.analysis.question import Question
+from bertexplorer.analysis.word_merging import Unit
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 
@@ -34,10 +38,11 @@ METHODS: tuple[Method, ...] = (
 )
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME, SHAP and integrated gradients may read twice as many
-FEWEST = {"groups": 16, "samples": 64, "steps": 16, "texts a part": 3}
+FEWEST = {"groups": 16, "samples": 64, "steps": 16, "texts a part": 3, "pairs": 8}
 LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before the requested number
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of the samples of LIME and SHAP
+GROUPS = 40  # of random texts that are left out in turn, for the standard errors of SHAP
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
 
 
@@ -52,39 +57,46 @@ class Completeness:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The scores of one method for t tokens. Attention and rollout are shares that sum to 1 and do not depend on the
-    answer. The others are in the unit of the question's number, above 0 if the token supports the answer."""
+    """The scores of one method for t tokens; a word that was hidden as a whole shares its score equally among its
+    pieces. Attention and rollout are shares that sum to 1 and do not depend on the answer. The others are in the unit
+    of the question's number, above 0 if the token supports the answer."""
 
     method: Method
     scores: Float[np.ndarray, " t"]
     completeness: Completeness | None = None
-    group: int = 1  # neighbouring tokens hidden together, which share a score equally
+    group: int = 1  # neighbouring words hidden together, which share a score equally
     samples: int = 0  # texts that LIME or SHAP read
     exact: bool = False  # whether SHAP read every combination
+    errors: Float[np.ndarray, " t"] | None = None  # standard errors of an estimate by SHAP, if it read enough texts
 
 
-def attribute(question: Question, method: Method, *, baseline: Baseline, steps: int, samples: int) -> Attribution:
-    """Scores by *method*. A token that the method does not change has the score 0: masks in all methods except
-    gradient x input, attention and rollout; [CLS] and [SEP] in integrated gradients, LIME and SHAP."""
+def attribute(
+    question: Question, method: Method, units: Sequence[Unit], *, baseline: Baseline, steps: int, samples: int
+) -> Attribution:
+    """Scores by *method*, which hides each of *units* as a whole. A token that the method does not change has the score
+    0: masks in all methods except gradient x input, attention and rollout; [CLS] and [SEP] in integrated gradients,
+    LIME and SHAP."""
     if method == "integrated gradients":
         return integrated_gradients(question, baseline, steps)
     if method == "gradient x input":
         return gradient_x_input(question)
     if method == "occlusion":
-        return occlusion(question)
+        return occlusion(question, units)
     if method == "LIME":
-        return lime(question, samples)
+        return lime(question, units, samples)
     if method == "SHAP":
-        return shap(question, samples)
+        return shap(question, units, samples)
     return attention(question, method)
 
 
-def announce_cost(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
+def announce_cost(
+    question: Question, methods: Sequence[Method], units: Sequence[Unit], steps: int, samples: int, more: int = 0
+) -> None:
     """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
     start. Raises ExplorerError if they are too many."""
-    tokens, hideable = len(question.encoding), len(question.hideable)
+    tokens = len(question.encoding)
     steps = min(steps, TRIES[0]) if tokens > LONG else steps
-    parts = len(group_neighbours(range(hideable), tokens))
+    parts = len(group_neighbours(hidden_units(units, question.hideable), tokens))
     room = max(FEWEST["samples"], 2 * PASS_TOKENS // tokens)
     texts = {
         "integrated gradients": progress.GRADIENT * steps * (1 + question.readout.apart),
@@ -180,44 +192,75 @@ def path_integral(
     return scores, Completeness(rise, error, count)
 
 
-def occlusion(question: Question) -> Attribution:
-    """The drop of the number when [MASK] replaces the token (Zeiler and Fergus, 2014; Li et al., 2016)."""
+def occlusion(question: Question, units: Sequence[Unit]) -> Attribution:
+    """The drop of the number when [MASK] replaces the word (Zeiler and Fergus, 2014; Li et al., 2016)."""
     encoding = question.encoding
-    positions = [i for i, token in enumerate(encoding.ids) if token != encoding.mask_id]
-    parts = group_neighbours(positions, len(encoding))
-    full_value, *values = question.values([encoding, *(question.hidden(part) for part in parts)])
-    scores = np.zeros(len(encoding))
-    for part, value in zip(parts, values, strict=True):
-        scores[part] = (full_value - value) / len(part)
-    return Attribution("occlusion", scores, group=max(map(len, parts), default=1))
+    shown = [i for i, token in enumerate(encoding.ids) if token != encoding.mask_id]
+    parts = group_neighbours(hidden_units(units, shown), len(encoding))
+    full_value, *values = question.values([encoding, *(question.hidden(positions_of([part])) for part in parts)])
+    drops = [full_value - value for value in values]
+    return Attribution("occlusion", share_out(parts, drops, len(encoding)), group=max(map(len, parts), default=1))
 
 
-def group_neighbours(positions: Sequence[int], tokens: int) -> list[list[int]]:
-    """Each of *positions* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
-    size = math.ceil(len(positions) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
-    return [list(positions[i : i + size]) for i in range(0, len(positions), size)]
+Part = list[tuple[int, ...]]  # what is hidden together: the positions of a word, or of several neighbouring words
 
 
-def lime(question: Question, samples: int) -> Attribution:
+def hidden_units(units: Sequence[Unit], positions: Collection[int]) -> Part:
+    """For each of *units* its tokens at *positions*; a unit without any is left out."""
+    found = []
+    for unit in units:
+        if inside := tuple(i for i in unit.positions if i in positions):
+            found.append(inside)
+    return found
+
+
+def group_neighbours(words: Part, tokens: int) -> list[Part]:
+    """Each of *words* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
+    size = math.ceil(len(words) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
+    return [words[i : i + size] for i in range(0, len(words), size)]
+
+
+def positions_of(parts: Sequence[Part]) -> list[int]:
+    """The positions of all tokens of *parts*."""
+    return [position for part in parts for word in part for position in word]
+
+
+def share_out(parts: Sequence[Part], scores: Sequence[float], tokens: int) -> Float[np.ndarray, " t"]:
+    """A number for each of *tokens*: the score of its part, shared equally among the words of the part, and that of a
+    word among its tokens."""
+    shared = np.zeros(tokens)
+    for part, score in zip(parts, scores, strict=True):
+        for word in part:
+            shared[list(word)] = score / len(part) / len(word)
+    return shared
+
+
+def lime(question: Question, units: Sequence[Unit], samples: int) -> Attribution:
     """Coefficients of a linear model of the number, fitted to texts with some words hidden (Ribeiro et al., 2016).
     Texts that are closer to the original count more. Samples and kernel are as in the authors' code for text; the seed
     is fixed."""
-    parts = group_neighbours(question.hideable, len(question.encoding))
-    scores = np.zeros(len(question.encoding))
+    tokens = len(question.encoding)
+    parts = group_neighbours(hidden_units(units, question.hideable), tokens)
     if not parts:
-        return Attribution("LIME", scores)
-    samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(question.encoding)))
+        return Attribution("LIME", np.zeros(tokens))
+    samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // tokens))
     kept = random_subsets(len(parts), samples)
     texts, back = np.unique(kept, axis=0, return_inverse=True)  # each text is read once
-    hidden = [
-        [position for part, visible in zip(parts, text, strict=True) if not visible for position in part]
-        for text in texts
-    ]
-    values = question.values([question.hidden(positions) for positions in hidden])[back.ravel()]
-    coefficients = ridge(kept, np.asarray(values), np.array([sample_weight(row.mean()) for row in kept]))
-    for part, score in zip(parts, coefficients, strict=True):
-        scores[part] = score / len(part)
+    values = read_shown(question, parts, texts)[back.ravel()]
+    coefficients = ridge(kept, values, np.array([sample_weight(row.mean()) for row in kept]))
+    scores = share_out(parts, coefficients.tolist(), tokens)
     return Attribution("LIME", scores, group=max(map(len, parts)), samples=samples)
+
+
+def read_shown(
+    question: Question, parts: Sequence[Part], shown: Bool[np.ndarray, "n parts"]
+) -> Float[np.ndarray, " n"]:
+    """The number for each row of *shown*: with the parts hidden that the row does not show."""
+    texts = []
+    for row in shown:
+        hidden = [part for part, visible in zip(parts, row, strict=True) if not visible]
+        texts.append(question.hidden(positions_of(hidden)))
+    return np.asarray(question.values(texts))
 
 
 def random_subsets(parts: int, samples: int) -> Bool[np.ndarray, "samples parts"]:
@@ -244,31 +287,33 @@ def ridge(
     return np.linalg.solve(weighted @ centred + np.eye(kept.shape[1]), weighted @ values.astype(np.float64))
 
 
-def shap(question: Question, samples: int) -> Attribution:
-    """Shapley values of the tokens (Lundberg and Lee, 2017): what each adds, on average over all orders in which the
-    tokens could be shown one after the other. They add up to the rise from the text with all of them hidden. Exact if
+def shap(question: Question, units: Sequence[Unit], samples: int) -> Attribution:
+    """Shapley values of the words (Lundberg and Lee, 2017): what each adds, on average over all orders in which the
+    words could be shown one after the other. They add up to the rise from the text with all of them hidden. Exact if
     *samples* texts show every combination, otherwise estimated from the ones that weigh most and from random ones, as
-    in the authors' KernelSHAP; the seed is fixed. If two texts are compared, each is hidden alone while the other
-    stays: with both hidden, they would be alike."""
+    in the authors' KernelSHAP, with standard errors; the seed is fixed. If two texts are compared, each is hidden alone
+    while the other stays: with both hidden, they would be alike."""
     encoding, hideable = question.encoding, question.hideable
     texts = engine.text_positions(encoding) if question.readout.apart else (hideable,)
-    scores = np.zeros(len(encoding))
+    tokens = len(encoding)
+    scores, errors = np.zeros(tokens), np.zeros(tokens)
     read = 0
     group = 1
     exact = True
     for text in texts:
-        parts = group_neighbours([i for i in hideable if i in text], len(encoding))
+        parts = group_neighbours(hidden_units(units, set(hideable).intersection(text)), tokens)
         if not parts:
             continue
-        kept, weights = coalitions(len(parts), shap_samples(samples // len(texts), len(parts), len(encoding)))
+        kept, weights, fixed = coalitions(len(parts), shap_samples(samples // len(texts), len(parts), tokens))
         shown = np.concatenate([np.zeros((1, len(parts)), bool), np.ones((1, len(parts)), bool), kept])
-        hidden = [[i for part, seen in zip(parts, row, strict=True) if not seen for i in part] for row in shown]
-        nothing, whole, *values = np.asarray(question.values([question.hidden(positions) for positions in hidden]))
-        for part, score in zip(parts, shapley(kept, np.array(values) - nothing, weights, whole - nothing), strict=True):
-            scores[part] = score / len(part)
-        read, group = read + len(hidden), max(group, *map(len, parts))
-        exact = exact and len(hidden) == 2 ** len(parts)
-    return Attribution("SHAP", scores, group=group, samples=read, exact=exact)
+        nothing, whole, *values = read_shown(question, parts, shown)
+        gains, rise = np.array(values) - nothing, whole - nothing
+        scores += share_out(parts, shapley(kept, gains, weights, rise).tolist(), tokens)
+        errors += share_out(parts, shapley_errors(kept, gains, weights, rise, fixed).tolist(), tokens)
+        read, group = read + len(shown), max(group, *map(len, parts))
+        exact = exact and len(shown) == 2 ** len(parts)
+    known = not exact and bool(np.isfinite(errors).all())
+    return Attribution("SHAP", scores, group=group, samples=read, exact=exact, errors=errors if known else None)
 
 
 def shap_samples(samples: int, parts: int, tokens: int) -> int:
@@ -277,10 +322,11 @@ def shap_samples(samples: int, parts: int, tokens: int) -> int:
     return min(max(samples, FEWEST["texts a part"] * parts), max(FEWEST["samples"], 2 * PASS_TOKENS // tokens))
 
 
-def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], Float[np.ndarray, " n"]]:
-    """(the parts that are shown, weights) of the texts to read besides that of all parts and that of none: all with a
-    few parts shown, all with a few hidden, as long as *samples* last, then random pairs of a text and its opposite. All
-    with one part shown or one hidden are read in any case: without them, the scores would not be determined."""
+def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], Float[np.ndarray, " n"], int]:
+    """(the parts that are shown, weights, how many are not random) of the texts to read besides that of all parts and
+    that of none: all with a few parts shown, all with a few hidden, as long as *samples* last, then random pairs of a
+    text and its opposite. All with one part shown or one hidden are read in any case: without them, the scores would
+    not be determined."""
     share = {size: 1 / (size * (parts - size)) for size in range(1, parts)}  # the kernel, summed over texts of a size
     rows: list[np.ndarray] = []
     weights: list[float] = []
@@ -294,6 +340,7 @@ def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], F
             rows += [row] if size == opposite else [row, ~row]
         weights += [share[size] / count] * (len(rows) - len(weights))
         share[size] = share[opposite] = 0.0
+    fixed = len(rows)
     left = np.array([share[size] for size in range(1, parts)])
     pairs = max(0, samples - len(rows)) // 2 if left.sum() else 0
     random = np.random.default_rng(SEED)
@@ -301,7 +348,7 @@ def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], F
         row = np.isin(np.arange(parts), random.permutation(parts)[:size])
         rows += [row, ~row]
         weights += [left.sum() / (2 * pairs)] * 2
-    return np.array(rows, bool).reshape(-1, parts), np.array(weights)
+    return np.array(rows, bool).reshape(-1, parts), np.array(weights), fixed
 
 
 def shapley(
@@ -315,3 +362,28 @@ def shapley(
     weighted = design.T * weights
     first, *_ = np.linalg.lstsq(weighted @ design, weighted @ (gains - total * last), rcond=None)
     return np.append(first, total - first.sum())
+
+
+def shapley_errors(
+    kept: Bool[np.ndarray, "n parts"],
+    gains: Float[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"],
+    total: float,
+    fixed: int,
+) -> Float[np.ndarray, " parts"]:
+    """Standard errors of the scores, by the jackknife (Quenouille, 1956; Tukey, 1958): the random pairs of texts, those
+    after the first *fixed* ones, are left out in turn, one or a few at a time. 0 if every text was read, NaN if too few
+    are random. They are rather too large than too small."""
+    parts, pairs = kept.shape[1], (len(kept) - fixed) // 2
+    if len(kept) >= 2**parts - 2:
+        return np.zeros(parts)
+    if pairs < FEWEST["pairs"]:
+        return np.full(parts, np.nan)
+    groups = min(pairs, GROUPS)
+    group = np.concatenate([np.full(fixed, -1), np.repeat(np.arange(pairs) % groups, 2)])
+    found = []
+    for left_out in range(groups):
+        rest = np.where(group == left_out, 0.0, weights)
+        rest[fixed:] *= weights[fixed:].sum() / rest[fixed:].sum()
+        found.append(shapley(kept, gains, rest, total))
+    return np.sqrt(groups - 1) * np.std(found, axis=0)

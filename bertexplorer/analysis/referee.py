@@ -10,8 +10,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer.analysis import facts, saliency
-from bertexplorer.analysis.attribution import METHODS, Method, announce_cost, attribute
+from bertexplorer.analysis.attribution import (
+    METHODS,
+    Method,
+    Part,
+    announce_cost,
+    attribute,
+    hidden_units,
+    positions_of,
+)
 from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, Question, TargetKind
+from bertexplorer.analysis.word_merging import units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -39,27 +48,27 @@ class Options:
 @dataclass(frozen=True)
 class Trial:
     """The test of one method's order. Arrays are p long, like *Referee.hidden*. Insertion hides the least important
-    tokens first, so what remains is what was inserted first."""
+    words first, so what remains is what was inserted first."""
 
     method: Method
-    deletion: Float[np.ndarray, " p"]  # probability of the answer when the most important tokens are hidden first
+    deletion: Float[np.ndarray, " p"]  # probability of the answer when the most important words are hidden first
     insertion: Float[np.ndarray, " p"]  # the same when the least important are hidden first
-    deletion_area: float  # mean over the hidden share; low: the right tokens went first
-    insertion_area: float  # high: the right tokens came first
+    deletion_area: float  # mean over the hidden share; low: the right words went first
+    insertion_area: float  # high: the right words came first
 
 
 @dataclass(frozen=True)
 class Referee:
-    """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), with [MASK] for hidden tokens. Masks, [CLS]
-    and [SEP] stay. Probabilities are those of the answer, 0 to 1."""
+    """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), with [MASK] for the pieces of hidden words.
+    Masks, [CLS] and [SEP] stay. Probabilities are those of the answer, 0 to 1."""
 
     target: TargetKind
     answer: str  # as in Saliency
-    count: int  # tokens that can be hidden
+    count: int  # words that can be hidden
     hidden: Int[np.ndarray, " p"]  # how many are hidden, from 0 to *count*
     trials: tuple[Trial, ...]  # in the order of METHODS
     random: Float[np.ndarray, "orders p"]  # deletion in random orders; read from the right, it is insertion
-    group: int  # neighbouring tokens that occlusion, LIME and SHAP hide together in a long text
+    group: int  # neighbouring words that occlusion, LIME and SHAP hide together in a long text
     left_out: int  # tokens beyond the checkpoint's limit
     scored: bool = False  # whether the answer is a score: then the curves are in its unit, not probabilities
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
@@ -76,7 +85,7 @@ class Referee:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
     """Curves of all methods, with their default settings; scores instead of probabilities if the answer is a score.
-    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two tokens can be
+    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two words can be
     hidden."""
     question = saliency.ask_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
     if question.readout.apart:
@@ -84,31 +93,35 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             f"{checkpoint.name} compares two texts. With all words of both hidden, they would be alike, so the curves "
             "would say nothing. Look at Saliency."
         )
-    positions = np.array(question.hideable)
-    if len(positions) < 2:
+    groups = units(checkpoint, question.encoding, merge=True)
+    words = hidden_units(groups, question.hideable)
+    if len(words) < 2:
         raise ExplorerError(
-            f"{len(positions)} of the tokens can be hidden besides the mask, [CLS] and [SEP], so there is no order to "
-            "test. Type a longer sentence."
+            f"{len(words)} of the words can be hidden besides the mask, [CLS] and [SEP], so there is no order to test. "
+            "Type a longer sentence."
         )
     usual = saliency.Options()
     lines = 2 * len(METHODS) + options.orders
     room = PASS_TOKENS // (lines * len(question.encoding))
-    steps = min(options.points, len(positions), max(FEWEST, room))
-    announce_cost(question, METHODS, usual.steps, usual.samples, lines * (steps - 1) * len(question.encoding))
+    steps = min(options.points, len(words), max(FEWEST, room))
+    announce_cost(question, METHODS, groups, usual.steps, usual.samples, lines * (steps - 1) * len(question.encoding))
     attributions = [
-        attribute(question, method, baseline=usual.baseline, steps=usual.steps, samples=usual.samples)
+        attribute(question, method, groups, baseline=usual.baseline, steps=usual.steps, samples=usual.samples)
         for method in METHODS
     ]
-    orders = [positions[np.argsort(-attribution.scores[positions], kind="stable")] for attribution in attributions]
+    orders = []
+    for attribution in attributions:
+        scores = np.array([attribution.scores[list(word)].sum() for word in words])
+        orders.append(np.argsort(-scores, kind="stable"))
     random = np.random.default_rng(SEED)
-    shuffled = [random.permutation(positions) for _ in range(options.orders)]
-    hidden = np.unique(np.linspace(0, len(positions), steps + 1).round().astype(np.int64))
-    curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
+    shuffled = [random.permutation(len(words)) for _ in range(options.orders)]
+    hidden = np.unique(np.linspace(0, len(words), steps + 1).round().astype(np.int64))
+    curves = probabilities(question, words, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
     pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
     return Referee(
         target=question.target,
         answer=question.answer,
-        count=len(positions),
+        count=len(words),
         hidden=hidden,
         trials=tuple(Trial(method, a, b, area(hidden, a), area(hidden, b)) for method, a, b in pairs),
         random=curves[2 * len(METHODS) :],
@@ -120,20 +133,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def probabilities(
-    question: Question, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
+    question: Question, words: Part, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
 ) -> Float[np.ndarray, "orders p"]:
-    """Probabilities of the answer, or scores, while the first *hidden* tokens of each order are hidden. Each text is
-    read once."""
+    """Probabilities of the answer, or scores, while the first *hidden* of the *words* are hidden, in each of *orders*.
+    Each text is read once."""
     sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
-    texts = list(dict.fromkeys(positions for line in sets for positions in line))
-    values = question.values([question.hidden(sorted(positions)) for positions in texts])
+    texts = list(dict.fromkeys(chosen for line in sets for chosen in line))
+    values = question.values([question.hidden(positions_of([[words[i] for i in sorted(text)]])) for text in texts])
     answers = values if question.readout.scored else question.probability(values)
     by_set = dict(zip(texts, answers.tolist(), strict=True))
-    return np.array([[by_set[positions] for positions in line] for line in sets])
+    return np.array([[by_set[chosen] for chosen in line] for line in sets])
 
 
 def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:
-    """Mean height of a curve over the share of tokens that is hidden, by the trapezoidal rule."""
+    """Mean height of a curve over the share of words that is hidden, by the trapezoidal rule."""
     return float(np.trapezoid(line, hidden) / hidden[-1])
 
 

@@ -38,7 +38,9 @@ class Options:
     baseline: Annotated[Baseline, Option("Baseline", info="what integrated gradients start from")] = "[MASK]"
     steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
     samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME and SHAP read")] = 200
-    merge: Annotated[bool, Option("Merge pieces", info="a word gets the sum of its pieces")] = True
+    merge: Annotated[
+        bool, Option("Merge pieces", info="a word is hidden as a whole, or gets the sum of its pieces")
+    ] = True
     tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
@@ -58,6 +60,7 @@ class Saliency:
     other_masks: int  # masks that are not explained
     left_out: int  # tokens beyond the checkpoint's limit
     pooled: bool = False  # whether the answer is read from the mean over all tokens
+    merged: bool = True  # whether units are words
     bi_encoder: bool = False  # whether two texts, each encoded alone, are compared
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
@@ -71,9 +74,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     question = ask_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
     groups = units(checkpoint, question.encoding, merge=options.merge)
     methods = [method for method in METHODS if options.method in (method, "all")]
-    announce_cost(question, methods, options.steps, options.samples)
+    announce_cost(question, methods, groups, options.steps, options.samples)
     attributions = [
-        attribute(question, method, baseline=options.baseline, steps=options.steps, samples=options.samples)
+        attribute(question, method, groups, baseline=options.baseline, steps=options.steps, samples=options.samples)
         for method in methods
     ]
     value = question.values([question.encoding])
@@ -90,6 +93,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         other_masks=len(question.encoding.masked) - 1 if question.target == "mask" else 0,
         left_out=question.encoding.left_out,
         pooled=question.readout.pooled,
+        merged=options.merge,
         bi_encoder=question.readout.apart,
         caveats=question.caveats,
     )
@@ -109,9 +113,11 @@ def ask_within_limit(
 
 
 def sum_over_units(attribution: Attribution, groups: Sequence[Unit]) -> Attribution:
-    """The scores of units: the sums over their tokens."""
-    scores = np.array([attribution.scores[list(unit.positions)].sum() for unit in groups])
-    return replace(attribution, scores=scores)
+    """The scores of units: the sums over their tokens, among which a unit's score and its error were shared."""
+    scores, errors = np.array([attribution.scores[list(unit.positions)].sum() for unit in groups]), attribution.errors
+    if errors is not None:
+        errors = np.array([errors[list(unit.positions)].sum() for unit in groups])
+    return replace(attribution, scores=scores, errors=errors)
 
 
 def rows(result: Saliency) -> list[dict[str, object]]:
@@ -128,9 +134,12 @@ def rows(result: Saliency) -> list[dict[str, object]]:
             "answer": result.answer,
             "value": result.value,
             "completeness_error": attribution.completeness.error if attribution.completeness else "",
+            "standard_error": "" if attribution.errors is None else float(attribution.errors[i]),
         }
         for attribution in result.attributions
-        for unit, score, share in zip(result.units, attribution.scores, shares(attribution), strict=True)
+        for i, (unit, score, share) in enumerate(
+            zip(result.units, attribution.scores, shares(attribution), strict=True)
+        )
     ]
 
 

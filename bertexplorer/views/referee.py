@@ -70,7 +70,7 @@ def draw(result: Referee) -> Chart:
         areas = [*(area for _, _, area in lines), float(result.random_areas.mean())]
         labels(fig, result, areas, ends, row)
         fig.update_xaxes(range=[-0.02, RIGHT], domain=[0, PLOT], tickformat=".0%", nticks=4, row=row, col=1)
-        title = f"of {result.count} tokens {'hidden' if row == 1 else 'shown'}"
+        title = f"of {result.count} words {'hidden' if row == 1 else 'shown'}"
         fig.update_xaxes(title=kit.title(title), row=row, col=1)
         fig.update_yaxes(range=list(ends), tickformat=shape, nticks=5, row=row, col=1)
     return finish(fig, 2 * PANEL + GAP + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
@@ -115,9 +115,9 @@ def say(result: Referee) -> str:
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
         f"{capital(start)} {measure(float(first[0]), result.scored)} in the whole text and "
-        f"{measure(float(first[-1]), result.scored)} with all {result.count} tokens hidden.",
+        f"{measure(float(first[-1]), result.scored)} with all {result.count} words hidden.",
         f"The order of {best.method} is the best: {measure(best.deletion_area, result.scored)} on average while its "
-        f"first tokens are hidden, {measure(best.insertion_area, result.scored)} while they are shown; with a random "
+        f"first words are hidden, {measure(best.insertion_area, result.scored)} while they are shown; with a random "
         f"order, {measure(chance, result.scored)}.",
     ]
     if holding:
@@ -131,9 +131,9 @@ def say(result: Referee) -> str:
             else f"No method beats all {len(result.random)} random orders (shaded) both ways."
         )
     if result.hidden.size <= result.count:
-        sentences.append(f"The curves have {result.hidden.size} points, not one for each token.")
+        sentences.append(f"The curves have {result.hidden.size} points, not one for each word.")
     if result.group > 1:
-        sentences.append(f"Occlusion, LIME and SHAP took up to {result.group} neighbouring tokens together.")
+        sentences.append(f"Occlusion, LIME and SHAP took up to {result.group} neighbouring words together.")
     return " ".join([*sentences, *result.caveats, *beyond_limit(result.left_out)])
 
 

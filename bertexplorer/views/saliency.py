@@ -171,11 +171,16 @@ def measure_name(result: Saliency) -> str:
 
 def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> list[str]:
     share = shares(attribution)
-    return [
-        f"{label(result.units[i].label, 30)}, {attribution.method}: {number(attribution, float(attribution.scores[i]))}"
-        + ("" if attribution.method in SHARES else f", {whole_percent(attribution, float(share[i]))} % of the total")
-        for i in rows
-    ]
+    tips = []
+    for i in rows:
+        score = number(attribution, float(attribution.scores[i]))
+        tip = f"{label(result.units[i].label, 30)}, {attribution.method}: {score}"
+        if attribution.errors is not None:
+            tip += f" ± {decimal(float(attribution.errors[i]), 3)} (standard error)"
+        if attribution.method not in SHARES:
+            tip += f", {whole_percent(attribution, float(share[i]))} % of the total"
+        tips.append(tip)
+    return tips
 
 
 def number(attribution: Attribution, score: float) -> str:
@@ -268,19 +273,30 @@ def completeness(result: Saliency, attribution: Attribution) -> str:
     return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
 
 
+def say_samples(attribution: Attribution) -> str:
+    """Whether SHAP is exact; if not, how far it may be off."""
+    texts = f"{attribution.samples:,} texts"
+    if attribution.exact:
+        return f"SHAP is exact: it read every combination, {texts}."
+    if attribution.errors is None:
+        return f"SHAP is estimated from {texts}, too few to say how far it is off."
+    most = decimal(float(attribution.errors.max()), 3)
+    return f"SHAP is estimated from {texts}: the standard error of a score is {most} at most."
+
+
 def remarks(result: Saliency) -> list[str]:
     """What this result leaves out or does more coarsely."""
     sentences = []
     for attribution in result.attributions:
         if attribution.group > 1:
-            read = f" and read {attribution.samples} texts" if attribution.samples else ""
+            read = f" and read {attribution.samples} texts" if attribution.method == "LIME" else ""
             name = attribution.method if attribution.method.isupper() else attribution.method.capitalize()
+            what = "words" if result.merged else "tokens"
             sentences.append(
-                f"The text is long: {name} hid up to {attribution.group} neighbouring tokens at a time{read}."
+                f"The text is long: {name} hid up to {attribution.group} neighbouring {what} at a time{read}."
             )
-        elif attribution.method == "SHAP" and attribution.samples:
-            how = "is exact: it read every combination" if attribution.exact else "is estimated"
-            sentences.append(f"SHAP {how}, {attribution.samples} texts.")
+        if attribution.method == "SHAP" and attribution.samples:
+            sentences.append(say_samples(attribution))
     if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:

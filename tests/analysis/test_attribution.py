@@ -19,6 +19,7 @@ from bertexplorer.analysis.attribution import METHODS, Baseline, Method
 from bertexplorer.analysis.question import Question, Row
 from bertexplorer.analysis.readout import MaskReadout
 from bertexplorer.analysis.saliency import Options, Saliency
+from bertexplorer.analysis.word_merging import units
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.load import load
@@ -60,6 +61,11 @@ class Twin:
     def log_prob_of_vectors(self, vectors: torch.Tensor) -> torch.Tensor:
         logits = self.reference.model(inputs_embeds=vectors).logits
         return logits[:, self.spot].log_softmax(-1)[:, self.token]
+
+    def whole_words(self) -> list[list[int]]:
+        """The positions of each word, by the tokenizer's own count."""
+        count = self.encoding.words
+        return [[i for i in self.words if count[i] == word] for word in dict.fromkeys(count[i] for i in self.words)]
 
     def without(self, *positions: int) -> float:
         ids = self.ids.clone()
@@ -116,6 +122,64 @@ def test_occlusion_equals_a_loop_by_hand(twin: Twin) -> None:
     )
 
 
+def test_occlusion_hides_a_word_with_all_its_pieces(twin: Twin) -> None:
+    result = saliency.run(twin.ours, SENTENCE, options=Options(method="occlusion"))
+    found = [result.attributions[0].scores[unit_of(result, word)] for word in twin.whole_words()]
+    close(twin.ours.config, np.array(found), np.array([twin.without() - twin.without(*w) for w in twin.whole_words()]))
+
+
+def unit_of(result: Saliency, word: list[int]) -> int:
+    return [list(unit.positions) for unit in result.units].index(word)
+
+
+def test_the_players_of_shap_are_words(twin: Twin) -> None:
+    """Shapley's formula over the words, each hidden with all its pieces."""
+    words = twin.whole_words()
+    count = len(words)
+    value = {
+        shown: twin.without(*(p for i in range(count) if i not in shown for p in words[i]))
+        for size in range(count + 1)
+        for shown in itertools.combinations(range(count), size)
+    }
+    wanted = np.zeros(count)
+    for shown, before in value.items():
+        for i in set(range(count)) - set(shown):
+            gain = value[tuple(sorted((*shown, i)))] - before
+            wanted[i] += gain / (count * math.comb(count - 1, len(shown)))
+    result = saliency.run(twin.ours, SENTENCE, options=Options(method="SHAP", samples=2**count))
+    [attribution] = result.attributions
+    assert attribution.exact and attribution.samples == 2**count and attribution.errors is None
+    close(twin.ours.config, np.array([attribution.scores[unit_of(result, word)] for word in words]), wanted)
+
+
+@pytest.mark.parametrize("parts", [12, 20, 30, 60])
+def test_an_estimate_by_shap_says_its_error(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over many seeds, the misses are not larger than the standard errors say, nor half as large, and most scores are
+    within two of them."""
+    random = np.random.default_rng(1)
+    alone, together = random.normal(size=parts), np.triu(random.normal(size=(parts, parts)), 1) / 4
+    exact = alone + (together.sum(axis=0) + together.sum(axis=1)) / 2
+    third = random.permutation(parts)[:9].reshape(3, 3)  # three words that count only together, so size 3 matters
+    exact[third] += 1 / 3
+    misses, errors = [], []
+    for seed in range(20):
+        monkeypatch.setattr(attribution, "SEED", seed)
+        kept, weights, fixed = attribution.coalitions(parts, 200)
+        gains = kept @ alone + np.einsum("ni,ij,nj->n", kept, together, kept) + kept[:, third].all(axis=2).sum(axis=1)
+        misses.append(attribution.shapley(kept, gains, weights, exact.sum()) - exact)
+        errors.append(attribution.shapley_errors(kept, gains, weights, exact.sum(), fixed))
+    ratio = np.sqrt(np.square(misses).mean() / np.square(errors).mean())
+    assert 0.5 < ratio < 1.15
+    assert (np.abs(misses) < 2 * np.array(errors)).mean() > 0.88
+
+
+def test_too_few_random_texts_give_no_error() -> None:
+    kept, weights, fixed = attribution.coalitions(99, 200)
+    assert np.isnan(attribution.shapley_errors(kept, kept.sum(axis=1).astype(float), weights, 99.0, fixed)).all()
+    kept, weights, fixed = attribution.coalitions(5, 50)
+    assert not attribution.shapley_errors(kept, kept.sum(axis=1).astype(float), weights, 5.0, fixed).any(), "exact"
+
+
 def test_occlusion_of_a_long_text_shares_the_drop_of_a_group(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "PASS_TOKENS", 0)
     monkeypatch.setitem(attribution.FEWEST, "groups", 3)
@@ -166,14 +230,14 @@ def test_shapley_values_are_estimated_from_the_texts_that_weigh_most() -> None:
     """Twelve parts whose effects depend on each other, against all 4,096 subsets; totals are exact all the same."""
     parts, random = 12, np.random.default_rng(1)
     alone, together = random.normal(size=parts), np.triu(random.normal(size=(parts, parts)), 1) / 4
-    kept, weights = attribution.coalitions(parts, 200)
+    kept, weights, _ = attribution.coalitions(parts, 200)
     gains = kept @ alone + np.einsum("ni,ij,nj->n", kept, together, kept)
     found = attribution.shapley(kept, gains, weights, alone.sum() + together.sum())
     exact = alone + (together.sum(axis=0) + together.sum(axis=1)) / 2  # a pair's effect is shared equally
     assert len(kept) == 200 and set(kept.sum(axis=1)) >= {1, 2, 10, 11}
     assert found.sum() == pytest.approx(exact.sum())
     assert found == pytest.approx(exact, abs=0.15 * np.abs(exact).max())
-    every, all_weights = attribution.coalitions(parts, 5000)
+    every, all_weights, _ = attribution.coalitions(parts, 5000)
     gains = every @ alone + np.einsum("ni,ij,nj->n", every, together, every)
     assert len(every) == 2**parts - 2
     assert attribution.shapley(every, gains, all_weights, exact.sum()) == pytest.approx(exact)
@@ -183,20 +247,20 @@ def test_shapley_values_are_estimated_from_the_texts_that_weigh_most() -> None:
 def test_few_samples_still_determine_every_score(parts: int, samples: int) -> None:
     """Each part adds its own number: any set of texts that determines the scores gives exactly these."""
     alone = np.random.default_rng(2).normal(size=parts)
-    kept, weights = attribution.coalitions(parts, samples)
+    kept, weights, _ = attribution.coalitions(parts, samples)
     assert np.linalg.matrix_rank(kept[:, :-1] - kept[:, -1:].astype(float)) == parts - 1
     assert attribution.shapley(kept, kept @ alone, weights, alone.sum()) == pytest.approx(alone)
 
 
 @pytest.mark.parametrize("tokens", [20, 64, 130, 257, 512, 1024])
 def test_a_text_of_any_length_is_read_often_enough(tokens: int) -> None:
-    parts = len(attribution.group_neighbours(range(tokens - 3), tokens))
+    parts = len(attribution.group_neighbours([(i,) for i in range(tokens - 3)], tokens))
     assert 2 * parts <= attribution.shap_samples(50, parts, tokens)
 
 
 @pytest.mark.parametrize(("parts", "texts"), [(1, 0), (2, 2), (3, 6), (4, 14), (5, 30)])
 def test_a_few_parts_have_every_combination_once(parts: int, texts: int) -> None:
-    kept, weights = attribution.coalitions(parts, 50)
+    kept, weights, _ = attribution.coalitions(parts, 50)
     assert len(kept) == len(weights) == len({tuple(row) for row in kept}) == texts
 
 
@@ -283,7 +347,8 @@ def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> Non
     question = saliency.ask_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
     question = replace(question, readout=Linear(question, weights), index=0)
-    result = attribution.attribute(question, method, baseline="[MASK]", steps=4, samples=1000)
+    words = units(mini, question.encoding)
+    result = attribution.attribute(question, method, words, baseline="[MASK]", steps=4, samples=1000)
     spots = list(question.hideable)
     allowed = 0.2 if method == "LIME" else 1e-9  # of 1,000 draws; float64
     assert result.scores[spots] == pytest.approx(weights[spots], abs=allowed)

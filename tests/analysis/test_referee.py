@@ -14,7 +14,7 @@ from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Text
+from bertexplorer.model.text import Encoding, Text
 from tests.analysis.conftest import LOGITS, refer
 from tests.conftest import Tiny
 from tests.tolerance import of_encoder
@@ -25,11 +25,24 @@ PAIR = Text("the man said it works .", "she is in london .")
 Curve = Callable[[list[int]], float]
 
 
-def by_hand(read: Curve, order: list[int], words: list[int], hidden: list[int]) -> tuple[np.ndarray, np.ndarray]:
+Words = list[tuple[int, ...]]  # the positions of each
+
+
+def by_hand(read: Curve, order: Words, words: Words, hidden: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """(deletion, insertion) of one order, both by the number of words that are hidden."""
-    deletion = [read(order[:count]) for count in hidden]
-    insertion = [read([w for w in words if w not in order[: len(words) - count]]) for count in hidden]
+    deletion = [read(flat(order[:count])) for count in hidden]
+    insertion = [read(flat([w for w in words if w not in order[: len(words) - count]])) for count in hidden]
     return np.array(deletion), np.array(insertion)
+
+
+def flat(words: Words) -> list[int]:
+    return [position for word in words for position in word]
+
+
+def grouped(encoding: Encoding, positions: list[int]) -> Words:
+    """The words at *positions*, by the tokenizer's own count."""
+    count = encoding.words
+    return [tuple(i for i in positions if count[i] == word) for word in dict.fromkeys(count[i] for i in positions)]
 
 
 def mean_height(hidden: list[int], line: np.ndarray) -> float:
@@ -37,14 +50,15 @@ def mean_height(hidden: list[int], line: np.ndarray) -> float:
     return sum((b - a) * (p + q) / 2 for a, b, p, q in steps) / hidden[-1]
 
 
-def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int], read: Curve) -> None:
+def check(ours: Checkpoint, text: Text | str, options: Options, words: Words, read: Curve) -> None:
     result = referee.run(ours, text, options=options)
     assert result.count == len(words) and [trial.method for trial in result.trials] == list(METHODS)
     hidden = result.hidden.tolist()
-    scored = saliency.run(ours, text, options=saliency.Options(method="all", target=options.target, merge=False))
+    scored = saliency.run(ours, text, options=saliency.Options(method="all", target=options.target))
+    at = {unit.positions: i for i, unit in enumerate(scored.units)}
     rel = of_encoder(ours.config, LOGITS)  # of probabilities
     for trial, results in zip(result.trials, scored.attributions, strict=True):
-        order = sorted(words, key=lambda word: -results.scores[word])
+        order = sorted(words, key=lambda word: -results.scores[at[word]])
         deletion, insertion = by_hand(read, order, words, hidden)
         np.testing.assert_allclose(trial.deletion, deletion, rtol=rel)
         np.testing.assert_allclose(trial.insertion, insertion, rtol=rel)
@@ -52,7 +66,7 @@ def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int]
         assert trial.insertion_area == pytest.approx(mean_height(hidden, insertion), rel=rel)
         areas = [mean_height(hidden, line) for line in result.random]
         assert result.holds(trial) == (trial.deletion_area < min(areas) and trial.insertion_area > max(areas))
-    np.testing.assert_allclose(result.random[:, [0, -1]], [[read([]), read(words)]] * options.orders, rtol=rel)
+    np.testing.assert_allclose(result.random[:, [0, -1]], [[read([]), read(flat(words))]] * options.orders, rtol=rel)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -67,7 +81,7 @@ def test_curves_of_every_family_equal_those_of_a_loop(family: str, tiny: Tiny) -
         return float(theirs.log_probs(ids)[spot, answer].exp())
 
     words = [i for i, token in enumerate(encoding.ids) if token not in ours.tokenizer.special_ids]
-    check(ours, SENTENCE, Options(orders=3, points=64), words, read)
+    check(ours, SENTENCE, Options(orders=3, points=64), grouped(encoding, words), read)
 
 
 def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Tiny) -> None:
@@ -82,14 +96,15 @@ def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Tiny) -> None:
             return float(theirs(input_ids=torch.tensor([ids]), token_type_ids=segments).logits[0].softmax(0)[0])
 
     words = [i for i, span in enumerate(encoding.spans) if span]
-    check(ours, PAIR, Options(target="next sentence", orders=4, points=5), words, read)
+    check(ours, PAIR, Options(target="next sentence", orders=4, points=5), grouped(encoding, words), read)
 
 
 def test_random_orders_are_permutations(small: Checkpoint) -> None:
     """With every step drawn, hiding one token more changes one token: no order repeats or skips one."""
     seen: list[list[int]] = []
     question = saliency.ask_within_limit(small, SENTENCE, "mask", "")
-    orders = [np.array(question.hideable), np.array(question.hideable[::-1])]
+    words = [(position,) for position in question.hideable]
+    orders = [np.arange(len(words)), np.arange(len(words))[::-1]]
     values = question.values
 
     def watched(encodings: list) -> np.ndarray:
@@ -97,7 +112,7 @@ def test_random_orders_are_permutations(small: Checkpoint) -> None:
         return values(encodings)
 
     object.__setattr__(question, "values", watched)
-    lines = referee.probabilities(question, orders, np.arange(len(orders[0]) + 1))
+    lines = referee.probabilities(question, words, orders, np.arange(len(orders[0]) + 1))
     assert lines.shape == (2, len(orders[0]) + 1)
     assert len(seen) == 2 * len(orders[0]), "the whole text and the empty one are read once for both"
     first, second = (referee.run(small, SENTENCE, options=Options(orders=5)).random for _ in range(2))

@@ -17,6 +17,7 @@ from jaxtyping import config
 from playwright.sync_api import Browser, Page, expect
 
 import bertexplorer as bx
+from bertexplorer.analysis import saliency
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Explore, opening
@@ -106,6 +107,24 @@ def wait_for_checkpoint(page: Page) -> None:
 def test_a_view_answers_as_the_server_does(exact_page: Page, view: str) -> None:
     changes = {label: lines[:5] for label, lines in of_view(exact_page, view) if lines}
     assert not changes
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("repeated", [1, 40])
+def test_a_word_of_several_pieces_is_hidden_as_on_the_server(exact_page: Page, merge: bool, repeated: int) -> None:
+    """Alone in a short text, together with its neighbours in a long one."""
+    text = "The plot was unfathomably [MASK]. " + "Nobody cultivates unbelievably old films. " * repeated
+    state = {"view": "saliency", "text": text, "options": {"method": "occlusion", "merge": merge}}
+    options = saliency.Options(method="occlusion", merge=merge)
+    wanted = saliency.rows(saliency.run(load(BUNDLED, precision="fp32"), text, options=options))
+    found = rows_of(exact_page, state)
+    said = ask(exact_page, "view", {"body": {"state": state}})["answer"]["said"]
+    assert len(found) == len(wanted), said
+    for name in ("position", "token"):
+        assert [row[name] for row in found] == [row[name] for row in wanted]
+    for name in ("score", "share"):
+        assert [row[name] for row in found] == pytest.approx([row[name] for row in wanted], abs=2e-3)
+    assert ("neighbouring" in said) == (repeated > 1) and (not merge or "neighbouring tokens" not in said)
 
 
 def test_weights_in_8_bits_change_no_first_answer(page: Page, exact_page: Page) -> None:

@@ -81,6 +81,17 @@ def test_the_sentence_on_attention_gives_shares() -> None:
     assert "(log-odds +1.25)" in sentence and "[CLS] in the last layer looks most at" in sentence
 
 
+def test_an_estimate_by_shap_has_its_error_in_the_sentence_and_at_each_bar() -> None:
+    estimate = Attribution("SHAP", np.arange(5.0), samples=202, errors=np.array([0.0, 0.01, 0.0306, 0.02, 0.0]))
+    result = replace(saliency(3), attributions=(estimate,))
+    assert "SHAP is estimated from 202 texts: the standard error of a score is 0.031 at most." in figure.say(result)
+    assert "± 0.031 (standard error)" in figure.hover(result, estimate, [2])[0]
+    unknown = replace(estimate, errors=None)
+    assert "202 texts, too few to say how far it is off." in figure.say(replace(result, attributions=(unknown,)))
+    exact = replace(unknown, exact=True)
+    assert "SHAP is exact: it read every combination, 202 texts." in figure.say(replace(result, attributions=(exact,)))
+
+
 def test_the_sentence_on_several_methods_compares_them_and_mentions_omissions() -> None:
     low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
     result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
@@ -89,7 +100,8 @@ def test_the_sentence_on_several_methods_compares_them_and_mentions_omissions() 
     coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
     result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
     sentence = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
-    assert "LIME hid up to 16 neighbouring tokens at a time and read 64 texts." in sentence
+    assert "LIME hid up to 16 neighbouring words at a time and read 64 texts." in sentence
+    assert "LIME hid up to 16 neighbouring tokens at a time" in figure.say(replace(result, merged=False))
     assert (
         "Gradients were taken in fp32." in sentence
         and "the first of 3 masks" in sentence

@@ -1,4 +1,4 @@
-// Saliency: which tokens a prediction depends on, by hiding them (Zeiler and Fergus, 2014; Li et al., 2016).
+// Saliency: which words a prediction depends on, by hiding them, each with all its pieces (Zeiler and Fergus, 2014; Li et al., 2016).
 import {
   above, ACCENT, bars, beyondLimit, Chart, coloured, decimal, fromZero, grouped, joinNames, label, onlyFirstMask,
   ORANGE, percent, quote, range, signed, TEXT, ticks,
@@ -8,25 +8,28 @@ import { ask } from "../question.js";
 import { Refusal } from "../tokens.js";
 import { unitsOf } from "../units.js";
 
-const PASS_TOKENS = 16_384, FEWEST = 16;  // tokens that are read in all; groups of tokens in a long text
+const PASS_TOKENS = 16_384, FEWEST = 16;  // tokens that are read in all; groups of words in a long text
 const DRAWN = 40, ROW = 24, LETTERS = 12;  // units; pixels of one; letters of its name
 
 export async function run(bert, text, { method, target, word, merge }) {
   if (method !== "occlusion") throw new Refusal("In a browser the method is occlusion; for the others, install the explorer.");
   const question = await ask(bert, text, target, word), { encoding } = question, units = unitsOf(bert, encoding, merge);
-  const open = range(encoding.ids.length).filter((i) => encoding.ids[i] !== bert.tokenizer.maskId);
-  const size = Math.ceil(open.length / Math.max(FEWEST, Math.floor(PASS_TOKENS / encoding.ids.length)));
-  const groups = range(Math.ceil(open.length / size)).map((i) => open.slice(i * size, (i + 1) * size));
+  const shown = (unit) => unit.positions.filter((at) => encoding.ids[at] !== bert.tokenizer.maskId);
+  const words = units.map(shown).filter((positions) => positions.length);
+  const size = Math.ceil(words.length / Math.max(FEWEST, Math.floor(PASS_TOKENS / encoding.ids.length)));
+  const groups = range(Math.ceil(words.length / size)).map((i) => words.slice(i * size, (i + 1) * size));
   const [value, ...without] = (await question.rows([
     encoding,
-    ...groups.map((group) => bert.tokenizer.hide(encoding, group)),
+    ...groups.map((group) => bert.tokenizer.hide(encoding, group.flat())),
   ])).map(question.number);
   const drops = new Float64Array(encoding.ids.length);
-  groups.forEach((group, i) => { for (const at of group) drops[at] = (value - without[i]) / group.length; });
+  groups.forEach((group, i) => {
+    for (const word of group) for (const at of word) drops[at] = (value - without[i]) / group.length / word.length;
+  });
   return {
     target: question.target, answer: question.answer, value, probability: question.probability(value),
     units: units.map((unit) => ({ ...unit, score: sum(unit.positions.map((at) => drops[at])) })),
-    group: size, otherMasks: question.target === "mask" ? encoding.masked.length - 1 : 0, leftOut: encoding.leftOut,
+    group: size, merge, otherMasks: question.target === "mask" ? encoding.masked.length - 1 : 0, leftOut: encoding.leftOut,
   };
 }
 
@@ -39,7 +42,7 @@ function shares(units) {
 export function rows({ target, answer, value, units }) {
   const parts = shares(units);
   return units.map(({ positions: [position], label: token, special, score }, i) => (
-    { method: "occlusion", position, token, special, score, share: parts[i], target, answer, value, completeness_error: "" }
+    { method: "occlusion", position, token, special, score, share: parts[i], target, answer, value, completeness_error: "", standard_error: "" }
   ));
 }
 
@@ -76,7 +79,7 @@ export function colours({ units }) {
   return Object.fromEntries(units.flatMap((unit) => unit.positions.map((at) => [at, unit.score / top])));
 }
 
-export function say({ target, answer, value, probability, units, group, otherMasks, leftOut }) {
+export function say({ target, answer, value, probability, units, group, merge, otherMasks, leftOut }) {
   const number = target === "mask" ? `log-probability ${logProbability(value)}` : `log-odds ${signed(value)}`;
   const ordered = [...units].sort((a, b) => b.score - a.score), worst = ordered.at(-1);
   const told = (unit) => `${quote(unit.label)} (${signed(unit.score)})`;
@@ -85,7 +88,7 @@ export function say({ target, answer, value, probability, units, group, otherMas
   return [
     `${quote(answer)} has ${percent(probability)} here (${number}).`,
     `By occlusion ${best.length ? `it rests most on ${joinNames(best)}` : "nothing speaks for it"}${against}.`,
-    ...(group > 1 ? [`The text is long: Occlusion hid up to ${group} neighbouring tokens at a time.`] : []),
+    ...(group > 1 ? [`The text is long: Occlusion hid up to ${group} neighbouring ${merge ? "words" : "tokens"} at a time.`] : []),
     ...(units.length > DRAWN ? [`The ${DRAWN} strongest of ${grouped(units.length)} are drawn.`] : []),
     ...onlyFirstMask(otherMasks), ...beyondLimit(leftOut),
   ].join(" ");
