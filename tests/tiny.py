@@ -94,11 +94,19 @@ RECIPES = {
     "modernbert": Recipe(
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
+    "modernbert-no-decoder-bias": Recipe(
+        "modernbert", "ModernBertForMaskedLM", "modern", {"decoder_bias": False, "local_attention": 8}
+    ),
+    "modernbert-attention-bias": Recipe(
+        "modernbert", "ModernBertForMaskedLM", "modern", {"attention_bias": True, "local_attention": 8}
+    ),
+    "modernbert-mlp-bias": Recipe("modernbert", "ModernBertForMaskedLM", "modern", {"mlp_bias": True}),
     "nomic": Recipe("nomic_bert", "NomicBertForMaskedLM"),
     "gte": Recipe("gte", "GteForMaskedLM", "unigram", ROTARY),
     "gte-no-segments": Recipe("gte", "GteForMaskedLM", numbers={"type_vocab_size": 0, "pad_token_id": 0}),
     "jina": Recipe("jina_embeddings_v3", "JinaEmbeddingsV3ForMaskedLM", "unigram", ROTARY),
     "eurobert": Recipe("eurobert", "EuroBertForMaskedLM", "modern", EURO),
+    "eurobert-tied": Recipe("eurobert", "EuroBertForMaskedLM", "modern", EURO | {"tie_word_embeddings": True}),
 }
 FAMILIES = {  # the recipe with a family's numbers, and the prefix of its classes in transformers
     "bert": "Bert",

@@ -25,6 +25,7 @@ from bertexplorer.model.heads import (
     SpanScorer,
     TokenClassifier,
 )
+from bertexplorer.model.layout import encoder_folder
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.tensors import stored_tensors, weight_files
@@ -144,7 +145,8 @@ class Checkpoint:
 
 def all_weight_files(folder: Path, base: Path | None) -> list[Path]:
     """The files with the weights of the checkpoint in *folder*, those of the *base* of an adapter first."""
-    return [*(weight_files(base) if base else ()), *weight_files(folder)]
+    of_base = weight_files(encoder_folder(base)) if base else []
+    return [*of_base, *weight_files(encoder_folder(folder))]
 
 
 def with_family(hf: dict[str, Any], folder: Path) -> dict[str, Any]:

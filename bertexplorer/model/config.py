@@ -30,12 +30,14 @@ class EncoderConfig:
     rms_norm: bool = False  # EuroBERT: norms that only divide by the length
     embedding_norm: bool = True  # EuroBERT has none: its word vectors are the input of the first layer
     gated: bool = False  # ModernBERT and others: one half of the feed-forward scales the other
-    bias: bool = True  # Linear layers of the encoder
+    attention_bias: bool = True  # of the Linear layers of attention
+    mlp_bias: bool = True  # of those of the feed-forward half
     expand_bias: bool = True  # of these, the ones that widen: GTE has no bias there alone
     norm_bias: bool = True
     head_bias: bool = True  # the dense layer of the MLM head
     head_activation: str = "gelu"  # of the MLM head
-    bare_head: bool = False  # EuroBERT: the MLM head is its output matrix alone, without a bias
+    decoder_bias: bool = True  # a number for each piece, which the MLM head adds to its logit
+    bare_head: bool = False  # EuroBERT: the MLM head is its output matrix alone
     num_key_heads: int = 0  # EuroBERT: heads that share keys and values with their neighbours; 0: none do
     rope_theta: tuple[float, float] | None = None  # (global, local) base of the rotary angles; None: learned positions
     rope_factor: float = 1.0  # GTE: by which all rotary angles are divided
@@ -103,7 +105,7 @@ BOUNDS = {  # checked before anything is allocated
 }
 DROPOUTS = ("dropout", "attention_dropout", "sequence_dropout", "token_dropout", "span_dropout")
 REALS = {"norm_eps": (1e-30, 1.0), "rope_factor": (1e-3, 1e3)} | dict.fromkeys(DROPOUTS, (0.0, 1.0))
-FLAGS = ("tied", "bias", "expand_bias", "norm_bias", "head_bias")
+FLAGS = ("tied", "attention_bias", "mlp_bias", "expand_bias", "norm_bias", "head_bias", "decoder_bias")
 
 
 def check_bounds(config: EncoderConfig) -> None:

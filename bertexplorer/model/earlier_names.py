@@ -77,6 +77,16 @@ GTE_PUBLISHED = {
 }
 
 
+NEWER_HEAD, LEGACY_HEAD = "lm_predictions.lm_head", "cls.predictions"
+HEAD_PARTS = {
+    "dense.weight": "transform.dense.weight",
+    "dense.bias": "transform.dense.bias",
+    "LayerNorm.weight": "transform.LayerNorm.weight",
+    "LayerNorm.bias": "transform.LayerNorm.bias",
+    "bias": "bias",
+}
+
+
 def current_config(hf: dict[str, Any]) -> dict[str, Any]:
     """*hf*, a config.json, as transformers would write it today. Raises ExplorerError for a layout that it has not, and
     TypeError or ValueError for fields of another kind."""
@@ -153,3 +163,22 @@ def current_tensors(model_type: str, stored: dict[str, Stored]) -> dict[str, Sto
         for name, count in ((f"{NOMIC_DENSE}.bias", dense.shape[0]), ("cls.predictions.bias", words.shape[0])):
             tensors.setdefault(name, Zeros(dense.file, name, (count,), dense.dtype))
     return tensors
+
+
+def with_legacy_head(hf: dict[str, Any], stored: dict[str, Stored]) -> tuple[dict[str, Any], dict[str, Stored]]:
+    """*hf*, a config.json, and the tensors, with the MLM head of DeBERTa-v2 by the names that transformers calls
+    legacy. The newer head has other names, and its output is always the word embeddings. In a discriminator, such as
+    DeBERTa-v3, the head is left as it is: that did not learn to fill masks."""
+    newer = {f"{NEWER_HEAD}.{part}": f"{LEGACY_HEAD}.{ours}" for part, ours in HEAD_PARTS.items()}
+    discriminates = any(name.startswith("mask_predictions.") for name in stored)
+    if hf["model_type"] != "deberta-v2" or hf.get("legacy") is not False or discriminates:
+        return hf, stored
+    if not newer.keys() & stored.keys():
+        return hf, stored
+    from bertexplorer.model.tensors import Slice  # as above
+
+    tensors: dict[str, Stored] = {}
+    for old, entry in stored.items():
+        name = newer.get(old, old)
+        tensors[name] = Slice(entry.file, name, entry.shape, entry.dtype, entry, 0, 1)
+    return {**hf, "legacy": True, "tie_word_embeddings": True}, tensors

@@ -21,12 +21,23 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
 from bertexplorer.model.positions import Angles, Distances, Relations, RelativePositions, Rotary, table
 
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU by its authors' approximation."""
+    return F.gelu(x, approximate="tanh")
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
-    "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
-    "gelu_pytorch_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_python": F.gelu,
+    "gelu_new": gelu_tanh,
+    "gelu_fast": gelu_tanh,
+    "gelu_accurate": gelu_tanh,
+    "gelu_python_tanh": gelu_tanh,
+    "gelu_pytorch_tanh": gelu_tanh,
     "relu": F.relu,
     "silu": F.silu,
+    "swish": F.silu,
     "tanh": torch.tanh,
 }
 
@@ -84,11 +95,11 @@ class Attention(nn.Module):
         self.num_heads, self.head_size = config.num_heads, config.head_size
         self.disentangled = config.relative == "disentangled"
         self.scale = (config.head_size * (3 if self.disentangled else 1)) ** -0.5
-        self.query = nn.Linear(size, size, bias=config.bias)
+        self.query = nn.Linear(size, size, bias=config.attention_bias)
         shared = (config.num_key_heads or config.num_heads) * config.head_size
-        self.key = nn.Linear(size, shared, bias=config.bias)
-        self.value = nn.Linear(size, shared, bias=config.bias)
-        self.output = nn.Linear(size, size, bias=config.bias)
+        self.key = nn.Linear(size, shared, bias=config.attention_bias)
+        self.value = nn.Linear(size, shared, bias=config.attention_bias)
+        self.output = nn.Linear(size, size, bias=config.attention_bias)
         self.dropout = config.attention_dropout
 
     def split(self, x: Float[Tensor, "b t _"]) -> Float[Tensor, "b h t k"]:
@@ -195,11 +206,11 @@ class FeedForward(nn.Module):
         super().__init__()
         size = config.hidden_size
         wide = config.intermediate_size
-        bias = config.bias and config.expand_bias
+        bias = config.mlp_bias and config.expand_bias
         self.activation = ACTIVATIONS[config.activation]
         self.gate = nn.Linear(size, wide, bias=bias) if config.gated else None
         self.expand = nn.Linear(size, wide, bias=bias)
-        self.contract = nn.Linear(wide, size, bias=config.bias)
+        self.contract = nn.Linear(wide, size, bias=config.mlp_bias)
 
     def forward(
         self, x: Float[Tensor, "b t d"], factor: Float[Tensor, "*b 1 n"] | None = None

@@ -21,7 +21,7 @@ class MaskedLM(nn.Module):
             self.dense = nn.Linear(config.hidden_size, size, bias=config.head_bias)
             self.activation = ACTIVATIONS[config.head_activation]
             self.norm = nn.LayerNorm(size, eps=config.norm_eps, bias=config.norm_bias)
-        self.output = nn.Linear(size, config.vocab_size, bias=not self.bare)
+        self.output = nn.Linear(size, config.vocab_size, bias=config.decoder_bias)
 
     def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
         return self.output(self.transform(vectors))

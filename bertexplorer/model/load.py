@@ -14,11 +14,12 @@ from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merg
 from bertexplorer.model.checkpoint import Checkpoint, all_weight_files, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.cross_encoder import relevance_function
-from bertexplorer.model.earlier_names import current_tensors
+from bertexplorer.model.earlier_names import current_tensors, with_legacy_head
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE, Family, read_config
 from bertexplorer.model.file_state import file_state
 from bertexplorer.model.heads import HEADS, MaskedLM
+from bertexplorer.model.layout import encoder_folder
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
 from bertexplorer.model.text import Tokenizer
@@ -48,14 +49,15 @@ def load(
     folder = Path(folder)
     name = name or folder.name
     adapter = read_adapter(folder) if is_adapter(folder) else None
-    root = find_base(adapter, base) if adapter else folder
+    home = find_base(adapter, base) if adapter else folder
+    root = encoder_folder(home)
     hf = with_family(read_config(root), root)
     if adapter:
         hf = adapted_config(hf, adapter)
-    written = file_state(all_weight_files(folder, root if adapter else None))
+    written = file_state(all_weight_files(folder, home if adapter else None))
+    hf, stored = with_legacy_head(hf, current_tensors(hf["model_type"], stored_tensors(root)))
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
-    stored = current_tensors(hf["model_type"], stored_tensors(root))
     names = canonical_names(family, stored)
     words, output = source_of(family, "encoder.embeddings.words.weight"), tied_name(family, config)
     if words and words.name not in names and output in names:  # stored once, by the name of the head
@@ -84,6 +86,8 @@ def load(
             f"The tokenizer of {name} has {tokenizer.vocab_size:,} pieces but the weights only {config.vocab_size:,} "
             "rows; they belong to different checkpoints. Put the right tokenizer next to the weights."
         )
+    if note := padding_note(config, tokenizer):
+        tokenizer.notes += (note,)
     return Checkpoint(
         name=name,
         family=hf["model_type"],
@@ -96,12 +100,24 @@ def load(
         stored_dtype=reduce(torch.promote_types, (DTYPES[entry.dtype] for entry, _, _ in sources.values())),
         hf_config=hf,
         folder=folder,
-        base=root if adapter else None,
+        base=home if adapter else None,
         licence=read_licence(folder),
-        sentence_encoder=sentence_encoder.read(root, config.hidden_size),
+        sentence_encoder=sentence_encoder.read(home, config.hidden_size),
         relevance_function=relevance_function(folder, hf),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
         written=written,
+    )
+
+
+def padding_note(config: EncoderConfig, tokenizer: Tokenizer) -> str:
+    """A sentence for people if a RoBERTa's config.json and its tokenizer name different tokens as padding, from which
+    its positions are counted; "" if not."""
+    own, named = tokenizer.special.get("pad"), tokenizer.backend.id_to_token(config.pad_id)
+    if not config.first_position or own is None or own == named:
+        return ""
+    return (
+        f"config.json gives pad_token_id {config.pad_id}, which is {named}, and the tokenizer pads with {own}. "
+        f"transformers does not count {named} among the positions, so its numbers are others than these."
     )
 
 
@@ -137,11 +153,23 @@ def build(family: Family, config: EncoderConfig, names: dict[str, str], architec
     task = task_head(expected, names, architectures)
     for head, module in possible.items():
         has_tensors = any(name in names and not is_task_head(name) for name in expected[head])
+        if head == "masked_lm":
+            has_tensors = has_tensors or fills_masks(expected[head], names, architectures)
         if head == task or (has_tensors and head not in ARCHITECTURES):
             modules[head] = module
     if "next_sentence" in modules and "pooler" not in modules:
         modules["pooler"] = possible["pooler"]  # so that match reports that it is missing
     return modules
+
+
+def fills_masks(expected: set[str], names: Collection[str], architectures: object) -> bool:
+    """Whether a file holds an MLM head none of whose tensors is its alone: a tied EuroBERT has no tensor for it, and
+    ModernBERT's head.* belongs to other heads too. *architectures* says so; if it does not, there is no other head."""
+    if isinstance(architectures, list) and architectures:
+        said = any(str(architecture).endswith("ForMaskedLM") for architecture in architectures)
+    else:
+        said = bool(expected) and not any(map(is_output, names))
+    return said and expected <= set(names)
 
 
 def wanted_names(family: Family, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:

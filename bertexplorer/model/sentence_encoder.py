@@ -6,7 +6,6 @@ stand before a text, and the measure of similarity. `read` makes data of these f
 it."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,15 +20,14 @@ from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import vocabulary
+from bertexplorer.model.layout import FOLDER, MAX_BYTES, MODULES
 from bertexplorer.model.tensors import DTYPES, stored_tensors
 
-MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
+SETTINGS = "config_sentence_transformers.json"
 LIMITS = tuple(  # files with the limit of tokens; each holds for its own family, and the first that exists counts
     f"sentence_{family}_config.json"
     for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-FOLDER = re.compile(r"[A-Za-z0-9_]{1,50}")  # of a module
-MAX_BYTES = 1_000_000  # of a JSON file
 MAX_MODULES = 10
 FEWEST = 3  # tokens that a text needs: two special tokens and one of its own
 ALL = "over all tokens"
@@ -328,11 +326,13 @@ def read_dense(folder: Path, size: int) -> Dense | None:
 def read_limits(folder: Path, module: Path) -> tuple[int | None, bool]:
     """(limit of tokens, whether texts are read in lower case) for the *module* of the encoder. Without a limit of its
     own, that of the tokenizer counts."""
-    file = next((module / name for name in LIMITS if (module / name).is_file()), None)
+    places = (module, folder)  # beside the encoder, which lies in the first of them, or in the folder itself
+    file = next((place / name for place in places for name in LIMITS if (place / name).is_file()), None)
     config = read_object(file) if file else {}
     limit = config.get("max_seq_length")
-    if limit is None:
-        limit = vocabulary.read_json(folder / "tokenizer_config.json").get("model_max_length")
+    for place in places:
+        if limit is None:
+            limit = vocabulary.read_json(place / "tokenizer_config.json").get("model_max_length")
     if limit is not None and (not isinstance(limit, int | float) or isinstance(limit, bool) or not limit >= FEWEST):
         raise ExplorerError(f"The limit of a text is {limit!r:.80} tokens; wanted at least {FEWEST}.")
     return None if limit is None else int(min(limit, 1e9)), config.get("do_lower_case") is True

@@ -180,6 +180,8 @@ class Tokenizer:
                 ignored = ignored_normalizer(folder, backend)
             else:
                 backend = convert(folder)
+        except ExplorerError:
+            raise
         except Exception as error:  # the Rust side raises plain Exception
             possible = dict.fromkeys([*FILES, *(name for names in VOCABULARIES for name in names)])
             files = ", ".join(name for name in possible if (folder / name).is_file()) or "no tokenizer file"

@@ -12,6 +12,8 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
+from bertexplorer.errors import ExplorerError
+
 VOCABULARIES = (  # files from which a tokenizer can be built, if there is no tokenizer.json
     ("vocab.txt",),
     ("vocab.json", "merges.txt"),
@@ -22,6 +24,7 @@ VOCABULARIES = (  # files from which a tokenizer can be built, if there is no to
 )
 BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 AS_IT_IS = ("PreTrainedTokenizer", "TokenizersBackend")  # classes that take all of tokenizer.json
+SLOW = ("BertJapaneseTokenizer",)  # classes of BERT-like checkpoints without a fast version
 CLASSES = {  # model_type -> the class, if no file names one
     "bert": "BertTokenizer",
     "distilbert": "BertTokenizer",
@@ -175,6 +178,17 @@ def load_with_transformers(folder: Path) -> tokenizers.Tokenizer:
     """The tokenizer that AutoTokenizer builds from *folder*. Code in the folder is never run."""
     from transformers import AutoTokenizer, BertTokenizer
 
-    kind = AutoTokenizer if "model_type" in read_json(folder / "config.json") else BertTokenizer
-    tokenizer = kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    return tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    if class_name(settings, config) in SLOW:
+        raise ExplorerError(
+            f"The tokenizer of {folder.name} is a {class_name(settings, config)}, which cuts texts by code in place of "
+            "the rules of a tokenizer.json. Choose a checkpoint that has one."
+        )
+    kind = AutoTokenizer if "model_type" in config else BertTokenizer
+    try:
+        tokenizer = kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        return tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    except (AttributeError, LookupError, TypeError) as error:  # Python's own words would help nobody
+        raise ValueError(
+            "transformers cannot make a tokenizer of them, for example because pieces such as [CLS] are missing"
+        ) from error

@@ -17,6 +17,7 @@ import numpy as np
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.file_state import file_state
+from bertexplorer.model.layout import encoder_folder
 from bertexplorer.store import sandbox, sentence_files
 
 SINGLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
@@ -58,7 +59,8 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     """*folder* if it has safetensors, else a folder in *data_dir* with its weights converted. Raises ExplorerError if
     there are only pickles and they are not *allowed*, if they are not what the hub published, and HarmfulError if they
     contain anything but weights."""
-    files = pickle_files(folder)
+    inner = encoder_folder(folder)
+    files = pickle_files(inner)
     if not files:
         return folder
     names = ", ".join(file.name for file in files)
@@ -78,8 +80,10 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
                 f"{file.name} of {name} has the SHA-256 {digests[file.name][:12]}…; the hub published "
                 f"{published[:12]}…. The download is damaged: delete it from the hub's cache, and open it again."
             )
-    small = {file for file in folder.iterdir() if (file.suffix in SUFFIXES or file.name == LENS) and file.is_file()}
-    others = {file.relative_to(folder): file for file in sorted(small | {*sentence_files.find_files(folder)})}
+    small = [file for file in inner.iterdir() if (file.suffix in SUFFIXES or file.name == LENS) and file.is_file()]
+    others = {file.relative_to(folder): file for file in sentence_files.find_files(folder)}
+    others |= {file.relative_to(inner): file for file in small}  # the encoder comes to lie in the folder itself
+    others = dict(sorted(others.items()))
     key = hashlib.sha256()
     for part in (*digests.values(), *(f"{path} {digest(file)}" for path, file in others.items())):
         key.update(part.encode())

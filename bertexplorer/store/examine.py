@@ -10,6 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.layout import encoder_folder
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.store import sandbox, sentence_files
 
@@ -41,7 +42,8 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
     """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. Checkpoints that pass are remembered
     in *data_dir* by a hash of their content."""
     weights = weight_files(folder)
-    others = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    places = {folder, encoder_folder(folder)}
+    others = sorted(path for place in places for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
     for file in others:
         if (size := file.stat().st_size) > MAX_FILE_BYTES:
             limit = f"{MAX_FILE_BYTES / 1e6:,.0f} MB at most"
@@ -50,7 +52,7 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
     for file in weights:
         digest.update(read_header(file, name))
     for file in others:
-        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     key = digest.hexdigest()
     mark = data_dir / "examined" / key
     if key in examined or mark.is_file():
@@ -97,7 +99,7 @@ def open_files(folder: str) -> None:
                 tensors.get_slice(name).get_shape()
     tokenizer = None
     with suppress(ExplorerError):
-        tokenizer = Tokenizer.from_folder(Path(folder), max_tokens=512, pad_id=0)
+        tokenizer = Tokenizer.from_folder(encoder_folder(Path(folder)), max_tokens=512, pad_id=0)
     if tokenizer is None:
         return
     if (entries := tokenizer.backend.get_vocab_size()) > MAX_ENTRIES:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bertexplorer.engine.progress import aside
 from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.model.file_state import FileState, file_state
+from bertexplorer.model.layout import encoder_folder
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
@@ -31,7 +32,7 @@ CONFIGS = ("config.json", "adapter_config.json")  # one of which each checkpoint
 
 def has_config(folder: Path) -> bool:
     """Whether *folder* holds a checkpoint or an adapter."""
-    return any((folder / name).is_file() for name in CONFIGS)
+    return any((encoder_folder(folder) / name).is_file() for name in CONFIGS)
 
 
 def checkpoint_in(folder: Path) -> Path:

@@ -33,7 +33,10 @@ def sound(config: EncoderConfig) -> bool:
         and 0 <= config.pad_id < config.vocab_size
         and config.first_position >= 0
         and 0 not in (config.rope_theta or ())
-        and all(isinstance(flag, bool) for flag in (config.tied, config.bias, config.norm_bias, config.head_bias))
+        and all(
+            isinstance(flag, bool)
+            for flag in (config.tied, config.attention_bias, config.mlp_bias, config.norm_bias, config.head_bias)
+        )
         and not (config.rope_theta and config.head_size % 2)
     )
 

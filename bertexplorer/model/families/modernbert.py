@@ -14,13 +14,15 @@ def rope_theta(hf: dict[str, Any]) -> tuple[float, float]:
     ValueError for any other rope_type than default."""
     new = hf.get("rope_parameters") or {}
     spelt = {"full_attention": ("global_rope_theta", 160_000.0), "sliding_attention": ("local_rope_theta", 10_000.0)}
-    thetas = []
+    thetas: list[float] = []
     for kind, (old, default) in spelt.items():
         parameters = new.get(kind) or {}
         if parameters.get("rope_type", "default") != "default":
             raise ValueError(
                 f"config.json asks for rope_type {parameters['rope_type']!r}; only 'default' is supported."
             )
+        if old == "local_rope_theta" and old in hf and hf[old] is None:
+            default = thetas[0]  # null: local layers have the base of the global ones
         thetas.append(float(parameters.get("rope_theta", hf.get(old) or default)))
     return thetas[0], thetas[1]
 
@@ -48,9 +50,11 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         tied=hf.get("tie_word_embeddings", True),
         norm="pre",
         gated=True,
-        bias=hf.get("attention_bias", False),
+        attention_bias=hf.get("attention_bias", False),
+        mlp_bias=hf.get("mlp_bias", False),
         norm_bias=hf.get("norm_bias", False),
         head_bias=hf.get("classifier_bias", False),
+        decoder_bias=hf.get("decoder_bias", True),
         rope_theta=rope_theta(hf),
         window=hf.get("local_attention", 128) // 2,
         global_layers=tuple(

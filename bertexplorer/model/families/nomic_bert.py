@@ -36,7 +36,9 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
     if hf.get("head_dim") not in (None, plain.head_size):
         raise ValueError(f"it gives head_dim = {hf['head_dim']!r}; only {plain.head_size} is supported.")
     theta, factor = rotary(hf, 1000.0)
-    return replace(plain, gated=True, bias=False, rope_theta=(theta, theta), rope_factor=factor)
+    return replace(
+        plain, gated=True, attention_bias=False, mlp_bias=False, rope_theta=(theta, theta), rope_factor=factor
+    )
 
 
 def encoder_names(prefix: str) -> dict[str, str]:
