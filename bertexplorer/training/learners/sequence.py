@@ -102,38 +102,30 @@ class SequenceLearner(Learner):
             )
 
     def as_tokenizer_writes(self, text: str) -> str:
-        """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the
-        checkpoint."""
+        """*text* encoded and decoded: the nearest to it that the checkpoint can write."""
         tokenizer = self.checkpoint.tokenizer
         return tokenizer.join(tokenizer.backend.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Targets are compared as the tokenizer writes them (an uncased one in lower case), in full even if they were
-        cut for training. The first options.shown are generated; loss and accuracy are means over the tokens of all."""
+        """Targets are compared as the file has them, in full even if they were cut for training; only an exact match is
+        one with the target as the tokenizer writes it, as an uncased one would never be right. The first options.shown
+        are generated; loss and accuracy are means over the tokens of all."""
         items = self.read(examples)
         nats, accuracies = zip(*self.target_losses(items), strict=True)
         generated = items[: self.options.shown]
         written = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(generated)]
-        gold = [self.as_tokenizer_writes(example.target) for example in examples[: len(generated)]]
+        gold = [example.target for example in examples[: len(generated)]]
         metrics, scores = compare_texts(written, gold)
+        right = [text == self.as_tokenizer_writes(target) for text, target in zip(written, gold, strict=True)]
+        metrics["exact"] = sum(right) / len(right)
         sizes = [len(item.ids) - item.target for item in items]
         for key, values in (("accuracy", accuracies), ("loss", nats)):
             metrics[key] = sum(v * n for v, n in zip(values, sizes, strict=True)) / sum(sizes)
-        rows = [
-            {
-                "line": example.line,
-                "text": example.source,
-                "gold": gold_text,
-                "predicted": text,
-                "right": text == gold_text,
-                "score": value,
-                "loss": loss,
-                "cut": item.left_out,
-            }
-            for example, item, gold_text, text, value, loss in zip(
-                examples, generated, gold, written, scores, nats, strict=False
-            )
-        ]
+        rows = []
+        for at, example in enumerate(examples[: len(generated)]):
+            outcome = {"predicted": written[at], "right": right[at], "score": scores[at], "loss": nats[at]}
+            about = {"line": example.line, "text": example.source, "gold": example.target}
+            rows.append(about | outcome | {"cut": generated[at].left_out})
         return Evaluation(metrics | {"written": float(len(generated))}, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ METRIC, HIGHER = "chrf", True
 METRICS = {
     "chrf": "chrF: F2 of character 1- to 6-grams",
     "rouge_l": "ROUGE-L: F1 of the longest common subsequence",
-    "exact": "Exact matches",
+    "exact": "Exact matches, of targets as the tokenizer writes them",
     "accuracy": "Next-token accuracy, given the true tokens before",
     "loss": "Loss",
     "written": "Rows generated",

@@ -14,6 +14,7 @@ from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.generate import Beam
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.sequence import SequenceLearner
 from bertexplorer.training.tasks import sequence
@@ -93,6 +94,38 @@ def test_metrics_equal_a_computation_by_hand() -> None:
     f1 = [2 * n / (len(a.split()) + len(b.split())) for n, a, b in zip(longest, outputs, gold, strict=True)]
     assert metrics["rouge_l"] == pytest.approx(np.mean(f1)) and longest == [3, 2]
     assert metrics["exact"] == 0.5
+
+
+def test_metrics_are_of_the_text_of_the_file(tiny) -> None:
+    """sacrebleu and rouge_score on the targets as the file has them, which an uncased tokenizer cannot write."""
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu.metrics.chrf import CHRF
+
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    targets = ["The Doctor said (she) works.", "Café in PARIS, a great film!"]
+    rows = [Example(i, "the cat", target) for i, target in enumerate(targets, 2)]
+    learner = learners.create(sequence, checkpoint, rows, Options(beams=1), seed=0)
+    done = learner.evaluate(rows)
+    written = [row["predicted"] for row in done.rows]
+    assert [row["gold"] for row in done.rows] == targets
+    assert done.metrics["chrf"] == pytest.approx(CHRF().corpus_score(written, [targets]).score / 100)
+    for row in done.rows:
+        assert row["score"] == pytest.approx(CHRF().sentence_score(row["predicted"], [row["gold"]]).score / 100)
+    rouge = RougeScorer(["rougeL"])
+    scores = [rouge.score(gold, text)["rougeL"].fmeasure for gold, text in zip(targets, written, strict=True)]
+    assert done.metrics["rouge_l"] == pytest.approx(np.mean(scores))
+
+
+def test_an_exact_match_is_what_the_tokenizer_can_write(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The label of the metric says so: an uncased tokenizer would never be right."""
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    rows = [Example(2, "the cat", "The doctor works."), Example(3, "the cat", "A film.")]
+    learner = learners.create(sequence, checkpoint, rows, Options(beams=1), seed=0)
+    ids = checkpoint.tokenizer.backend.encode("the doctor works.", add_special_tokens=False).ids
+    monkeypatch.setattr(learner, "write", lambda items: [[Beam(tuple(ids), 0.0, 0.0, True)] for _ in items])
+    done = learner.evaluate(rows)
+    assert [row["right"] for row in done.rows] == [True, False] and done.metrics["exact"] == 0.5
+    assert "as the tokenizer writes them" in sequence.METRICS["exact"] and done.metrics["chrf"] < 0.9
 
 
 def test_long_sources_and_targets_are_cut_and_counted(checkpoint: Checkpoint) -> None:
