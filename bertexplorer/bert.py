@@ -246,11 +246,11 @@ class Bert(Methods):
 
 
 def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> Bert:
-    """Load a checkpoint, once per process.
+    """Load a checkpoint, once per process; again if its files have changed.
 
     Args:
-        checkpoint: the name of a bundled one, a folder, run:ID of a training run, or a name on the Hugging Face hub,
-            which is downloaded if it is not on this disk. A `Bert` is returned as it is.
+        checkpoint: the name of a bundled one, a folder, that of a training run included, run:ID, or a name on the
+            Hugging Face hub, which is downloaded if it is not on this disk. A `Bert` is returned as it is.
         precision: "fp32", "bf16", or "auto" for the one that the processor computes fastest.
 
     Returns:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bertexplorer.engine.progress import aside
 from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.model.file_state import FileState, file_state
-from bertexplorer.model.layout import encoder_folder
+from bertexplorer.model.layout import MODULES, encoder_folder
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
@@ -307,10 +307,19 @@ class CheckpointRegistry:
         """The names of the checkpoints that load without a network."""
         bundled = [entry.name for entry in CATALOGUE if has_config(BUNDLED / entry.name)]
         bundled += [snapshot.name for snapshot in catalogue.snapshots()[-1:]]
-        root = self.settings.models_dir
-        local = (
-            sorted({str(path.parent.relative_to(root)) for kind in CONFIGS for path in root.glob(f"*/**/{kind}")})
-            if root.is_dir()
-            else []
+        return list(
+            dict.fromkeys(bundled + self.local_names() + hub_cache.cached_names(pickles=self.settings.converts))
         )
-        return list(dict.fromkeys(bundled + local + hub_cache.cached_names(pickles=self.settings.converts)))
+
+    def local_names(self) -> list[str]:
+        """The checkpoints in the models folder. The folder of a module of a sentence encoder is none."""
+        root = self.settings.models_dir
+        names = set()
+        for kind in CONFIGS:
+            for path in root.glob(f"*/**/{kind}"):
+                folder = path.parent
+                if folder.parent != root and (folder.parent / MODULES).is_file():
+                    folder = folder.parent
+                if has_config(folder):
+                    names.add(str(folder.relative_to(root)))
+        return sorted(names)

@@ -17,7 +17,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import MANIFEST
 from tests.conftest import Tiny
-from tests.tiny import write
+from tests.tiny import write, write_sentence_encoder
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +147,17 @@ def test_a_checkpoint_whose_files_were_written_again_names_the_weights_that_it_h
     new = bx.load(folder).checkpoint
     assert len({old.revision, new.revision, untouched.revision}) == 3
     assert new.revision == bx.load(shutil.copytree(folder, here / "another")).checkpoint.revision
+
+
+def test_the_modules_of_a_sentence_encoder_are_not_listed_as_checkpoints(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    write_sentence_encoder(write(models / "plain", "bert-base"), {"pooling_mode": "mean"}, dense=["Tanh"])
+    older = write_sentence_encoder(write(models / "older", "bert-base"), {"pooling_mode": "mean"})
+    (older / "0_Transformer").mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        shutil.move(older / name, older / "0_Transformer" / name)
+    modules = json.loads((older / "modules.json").read_text())
+    (older / "modules.json").write_text(json.dumps([{**modules[0], "path": "0_Transformer"}, *modules[1:]]))
+    page = CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data"))
+    assert page.local_names() == ["older", "plain"]
+    assert [page.get(name).name for name in page.local_names()] == ["older", "plain"]
