@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from bertexplorer import engine
 from bertexplorer.analysis.attention import check_length
@@ -380,10 +380,21 @@ def shapley_errors(
     if pairs < FEWEST["pairs"]:
         return np.full(parts, np.nan)
     groups = min(pairs, GROUPS)
-    group = np.concatenate([np.full(fixed, -1), np.repeat(np.arange(pairs) % groups, 2)])
-    found = []
-    for left_out in range(groups):
-        rest = np.where(group == left_out, 0.0, weights)
-        rest[fixed:] *= weights[fixed:].sum() / rest[fixed:].sum()
-        found.append(shapley(kept, gains, rest, total))
-    return np.sqrt(groups - 1) * np.std(found, axis=0)
+    last = kept[:, -1].astype(np.float64)
+    design, wanted = kept[:, :-1] - last[:, None], gains - total * last  # as in `shapley`
+
+    def normal_equations(rows: slice | Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
+        weighted = design[rows].T * weights[rows]
+        return weighted @ design[rows], weighted @ wanted[rows]
+
+    group = np.repeat(np.arange(pairs) % groups, 2)  # of each random text
+    parts_of_groups = [normal_equations(fixed + np.flatnonzero(group == i)) for i in range(groups)]
+    matrices, sides = (np.stack(each) for each in zip(*parts_of_groups, strict=True))
+    always_matrix, always_side = normal_equations(slice(fixed))
+    shares = np.array([weights[fixed:][group == i].sum() for i in range(groups)]) / weights[fixed:].sum()
+    scale = 1 / (1 - shares)  # the random texts that stay stand for those that are left out
+    matrix = always_matrix + scale[:, None, None] * (matrices.sum(axis=0) - matrices)
+    side = always_side + scale[:, None] * (sides.sum(axis=0) - sides)
+    first = np.linalg.solve(matrix, side[..., None])[..., 0]
+    found = np.column_stack([first, total - first.sum(axis=1)])
+    return np.sqrt(groups - 1) * found.std(axis=0)

@@ -41,7 +41,7 @@ VIEW = View(
     note=(
         "The head knows only the labels of its training rows and must give one to any text, even to one about "
         "something else. A high probability says that the text resembles those rows, not that the answer is true. "
-        "A softmax over one logit is always 1: of a re-ranker, which has one, read the score or its sigmoid. "
+        "A softmax over one logit is always 1: of a re-ranker, which has one, read the score, or the relevance. "
         "Hiding one word at a time misses words that count only together, and a text with a mask is unlike those rows; "
         "Saliency has other ways to ask. "
         "ELECTRA's discriminator says of each token whether another one stood there. It learned on words that a small "

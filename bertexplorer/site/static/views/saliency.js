@@ -41,9 +41,10 @@ function shares(units) {
 
 export function rows({ target, answer, value, units }) {
   const parts = shares(units);
-  return units.map(({ positions: [position], label: token, special, score }, i) => (
-    { method: "occlusion", position, token, special, score, share: parts[i], target, answer, value, completeness_error: "", standard_error: "" }
-  ));
+  return units.map(({ positions: [position], label: token, special, score }, i) => ({
+    method: "occlusion", position, token, special, score, share: parts[i], target, answer, value,
+    completeness_error: "", standard_error: "",
+  }));
 }
 
 export function draw({ target, answer, units }) {
