@@ -206,6 +206,8 @@ class SentenceEncoder:
         """Differs between two that make different vectors."""
         digest = sha256(f"{self}, {self.max_tokens} tokens, in lower case: {self.lower_case}".encode())
         digest.update(self.prompts.get(self.default_prompt, "").encode())
+        if not self.pools_prompt:
+            digest.update(b"prompts are not pooled")
         for step in self.steps:
             for tensor in step.linear.state_dict().values() if isinstance(step, Dense) else ():
                 digest.update(tensor.contiguous().numpy().tobytes())
@@ -251,7 +253,8 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
                 steps.append(dense)
                 size = dense.linear.out_features
         elif kind == "Normalize":
-            steps.append(Normalize())
+            if makes_vector(folder / path):
+                steps.append(Normalize())
         elif kind != "Dropout":  # which does nothing after training
             raise ExplorerError(f"{MODULES} names {kind}, which is not read here; wanted Dense or Normalize.")
     max_tokens, lower_case = read_limits(folder, folder / described[0][1])
@@ -288,19 +291,32 @@ def pooling_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(modes)
 
 
+def makes_vector(folder: Path) -> bool:
+    """Whether the module in *folder* changes the vector of the text, not what stands beside it under another name.
+    Raises ExplorerError if it makes the vector of something else."""
+    config = read_object(folder / "config.json") if (folder / "config.json").is_file() else {}
+    source = config.get("module_input_name", VECTOR)
+    target = config.get("module_output_name")
+    if (source if target is None else target) != VECTOR:
+        return False
+    if source != VECTOR:
+        raise ExplorerError(f"{folder.name} makes the vector of a text of {source!r:.40}, which is not read here.")
+    return True
+
+
 def read_dense(folder: Path, size: int) -> Dense | None:
     """The dense layer in *folder* for vectors of *size* numbers; None if what it makes stands beside the vector of
     the text, under a name of its own."""
-    config = read_object(folder / "config.json")
-    if config.get("module_output_name") not in (None, VECTOR):
+    if not makes_vector(folder):
         return None
+    config = read_object(folder / "config.json")
     name = config.get("activation_function", "torch.nn.Tanh")
     activation = str(name).rpartition(".")[2]
     if activation not in ACTIVATIONS or not str(name).startswith("torch."):
         raise ExplorerError(
             f"{folder.name} has the activation {name!r:.80}; wanted one of {', '.join(ACTIVATIONS)} of torch."
         )
-    if config.get("use_residual") or config.get("module_input_name", VECTOR) != VECTOR:
+    if config.get("use_residual"):
         raise ExplorerError(f"{folder.name} is not a plain dense layer after the pooling.")
     if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
         raise ExplorerError(

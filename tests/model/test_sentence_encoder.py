@@ -324,10 +324,11 @@ def test_a_choice_that_departs_from_the_files_is_said(tiny_copy: Tiny) -> None:
 def test_an_index_is_built_anew_for_another_sentence_encoder(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     checkpoints = [load(folder)]
-    for pooling in (CLS, MEAN):
+    for pooling in (CLS, MEAN, {**MEAN, "include_prompt": False}):
         checkpoints.append(load(write_sentence_encoder(folder, pooling)))
+    checkpoints.append(load(with_settings(folder, truncate_dim=7)))
     names = {search.collection(checkpoint, [Line("a")], 3, "own") for checkpoint in checkpoints}
-    assert len(names) == 3
+    assert len(names) == 5
 
 
 def test_a_random_copy_has_the_shape_of_the_sentence_encoder(tiny_copy: Tiny) -> None:

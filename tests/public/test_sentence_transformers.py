@@ -90,13 +90,22 @@ def test_cut_vectors_and_texts_cut_at_their_beginning_are_theirs(
     close(bert.similarity(TEXTS, TEXTS), model.similarity(model.encode(TEXTS), model.encode(TEXTS)))
 
 
-@pytest.mark.parametrize("name", ["another", "sentence_embedding"])
-def test_a_dense_layer_beside_the_vector_is_as_theirs(tiny_copy: Tiny, name: str) -> None:
-    folder = write_sentence_encoder(
-        tiny_copy("bert"), {**WIDE, "pooling_mode": "mean"}, dense=["modules.linear.Identity"]
-    )
-    about = json.loads((folder / "2_Dense" / "config.json").read_text())
-    (folder / "2_Dense" / "config.json").write_text(json.dumps(about | {"module_output_name": name}))
+@pytest.mark.parametrize("module", ["2_Dense", "3_Normalize"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"module_output_name": "another"},
+        {"module_output_name": "sentence_embedding"},
+        {"module_input_name": "token_embeddings"},
+    ],
+)
+def test_a_module_beside_the_vector_is_as_theirs(tiny_copy: Tiny, module: str, names: dict[str, str]) -> None:
+    pooling = {**WIDE, "pooling_mode": "mean"}
+    folder = write_sentence_encoder(tiny_copy("bert"), pooling, dense=["modules.linear.Identity"])
+    file = folder / module / "config.json"
+    file.parent.mkdir(exist_ok=True)
+    about = json.loads(file.read_text()) if file.is_file() else {}
+    file.write_text(json.dumps(about | names))
     close(bx.load(folder, precision="fp32").encode(TEXTS), theirs(folder).encode(TEXTS))
 
 
