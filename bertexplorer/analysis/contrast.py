@@ -49,7 +49,7 @@ class Contrast:
     texts: tuple[str, str]
     first: Float[np.ndarray, " v"]  # natural log-probabilities over the vocabulary
     second: Float[np.ndarray, " v"]
-    words: tuple[Word, ...]  # those that differ most: towards the first sentence, then towards the second
+    words: tuple[Word, ...]  # those that add most to the divergence: towards the first sentence, then the second
     divergence: float  # Jensen-Shannon, bits: 0 the same answers, 1 nothing in common
     vocabulary: tuple[str, ...]
     notes: tuple[str, ...] = ()  # on the other sentence, which has no strip to show them
@@ -95,9 +95,11 @@ def with_second_text(other: str, text: Text) -> Text:
 
 
 def most_different(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:
-    """The *count* words that lean most to each side, among those with a probability of at least FLOOR on either."""
+    """The *count* words of each side that add most to the divergence, among those with a probability of at least FLOOR
+    in one of the two: a rare word may be many times as likely and still change next to nothing."""
     likely = np.flatnonzero(np.maximum(first, second) >= math.log(FLOOR))
-    order = likely[np.argsort(second[likely] - first[likely])]
+    toward_second = np.sign(second - first) * divergence_of_each(first, second)
+    order = likely[np.argsort(toward_second[likely])]
     falling = [i for i in order[:count] if second[i] < first[i]]
     rising = [i for i in order[::-1][:count] if second[i] > first[i]]
     return tuple(Word(vocabulary[i], int(i), float(first[i]), float(second[i])) for i in (*falling, *rising))
@@ -105,9 +107,14 @@ def most_different(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str,
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
     """Jensen-Shannon divergence (Lin, 1991) of two distributions given as natural logs, in bits."""
+    return max(0.0, float(divergence_of_each(first, second).sum()))
+
+
+def divergence_of_each(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """What each word adds to the Jensen-Shannon divergence, in bits."""
     p, q = np.exp(first.astype(np.float64)), np.exp(second.astype(np.float64))
     middle = np.log((p + q) / 2)
-    return max(0.0, float(((p * (first - middle)).sum() + (q * (second - middle)).sum()) / 2 / math.log(2)))
+    return (p * (first - middle) + q * (second - middle)) / 2 / math.log(2)
 
 
 def rows(result: Contrast) -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ KEYS, MEASURE = ("layer",), "accuracy"
 
 @dataclass(frozen=True)
 class Options:
-    task: Annotated[Task, Option("Task", info="built in; or upload rows of your own")] = "part of speech"
+    task: Annotated[Task, Option("Task", info="built in; or upload rows of your own")] = "word order"
     seeds: Annotated[int, Option("Seeds", 1, 10, info="random splits, each with its own control labels")] = 3
     most: Annotated[int, Option("Rows at most", 20, 1000, info="the same number of each label")] = 300
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in task", by_page=True)] = ""

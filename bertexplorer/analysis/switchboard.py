@@ -56,6 +56,7 @@ class Switchboard:
     scored: bool = False  # whether the target is a score or a cosine: values and changes are in its unit
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
     neurons: tuple[Neuron, ...] = ()  # off too
+    source: str = ""  # the sentence that heads are patched from
 
     @property
     def changed(self) -> bool:
@@ -107,6 +108,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         other_masks=max(0, len(encoding.masked) - 1) if question.target == "mask" else 0,
         scored=board.scored,
         caveats=question.caveats,
+        source=options.source.strip() if options.how == "patch" else "",
     )
 
 

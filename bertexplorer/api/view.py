@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bertexplorer.analysis.readout import kind_of
 from bertexplorer.api.admission import (
     Admission,
     Reply,
@@ -248,6 +249,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
             "facts": provenance.checkpoint_facts(checkpoint),
             "layers": checkpoint.config.num_layers,
             "heads": checkpoint.config.num_heads,
+            "kind": kind_of(checkpoint) or "",
             "series": [[saved.name, saved.label, saved.megabytes] for saved in answer.series],
         }
     if answer.error:

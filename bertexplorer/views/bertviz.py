@@ -32,7 +32,10 @@ VIEW = View(
             options={"layers": "4", "special": "left out"},
         ),
         Example(
-            "Two sentences", "The man went to the store.", "He bought a gallon of milk.", options={"layers": "1-3"}
+            "Two sentences",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            options={"layers": "1-3", "special": "left out"},
         ),
         Example(
             "All heads",
@@ -40,7 +43,7 @@ VIEW = View(
             options={"kind": "model", "special": "left out"},
         ),
         Example("Queries and keys", "The capital of France is [MASK].", options={"kind": "neuron"}),
-        Example("River bank", "She sat on the bank of the river.", options={"kind": "head", "layers": "1"}),
+        Example("River bank", "She sat on the bank of the river.", options={"special": "left out"}),
     ),
     chips="pick",
 )
@@ -97,6 +100,8 @@ def params(result: BertViz) -> dict[str, Any]:
         "total_heads": len(heads),
         "attn": thousandths(result.attention),
     }
+    if result.kind == "head" and result.link:  # the others lie on top of each other; a press on a square shows them
+        data |= {"layer": layers[result.link.head.layer], "heads": [result.link.head.head]}
     if result.queries is not None and result.keys is not None:
         data |= {"queries": thousandths(result.queries), "keys": thousandths(result.keys)}
     return data
@@ -144,7 +149,7 @@ def say(result: BertViz) -> str:
     heads, count = result.attention.shape[1], len(result.layers)
     notes = {
         "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
-        "coloured square switches a head off, a double click shows only that head.",
+        "coloured square switches a head on or off, a double click shows only that head.",
         "model": "Each tile is a head, each row a layer; a click on a tile opens it.",
         "neuron": "Point at a token and press its plus sign to see its query, the keys it meets, their product number "
         "by number, and the sum that the softmax turns into attention; blue is positive, orange negative.",

@@ -18,8 +18,8 @@ VIEW = View(
     question="What changes when one word of the sentence changes?",
     note=(
         "Each dot is a piece of the vocabulary, or several in the same place; on the dotted line it is equally likely "
-        "in both. Words are named only if one of the two gives them 0.01 % or more. A difference shows what the "
-        "training text contains, not what is true or fair."
+        "in both. The words that change the answer most are named, not those with the largest ratio. A difference "
+        "shows what the training text contains, not what is true or fair."
     ),
     papers=("Pearce, 2021, What Have Language Models Learned?",),
     examples=(

@@ -80,7 +80,7 @@ def draw(result: Neurons) -> Chart:
     for neuron in result.curve.first[:OFFERED] if result.curve else ():
         if neuron != result.open:
             lead = {"set": {"layer": neuron.layer + 1, "neuron": neuron.number + 1}}
-            fig.presses.append({"text": f"Neuron {neuron} counts too", **lead})
+            fig.presses.append({"text": f"Open {neuron}, which counts too", **lead})
     return finish(fig, kit.height_of(heights, GAP) + 80, margin={"l": 8, "r": 12, "t": 72, "b": 8})
 
 
@@ -91,25 +91,24 @@ def draw_writers(fig: Chart, result: Neurons) -> None:
     leads = [{"set": {"layer": w.neuron.layer + 1, "neuron": w.neuron.number + 1}} for w in writers]
     colours = [ACCENT if writer.neuron == result.open else PALE for writer in writers]
     tips = [f"{hover(result, writer)}<extra></extra>" for writer in writers]
-    bars = kit.bars(lengths, colours, width=0.3, customdata=leads, hovertemplate=tips)
+    text = [decimal(length) for length in lengths]
+    bars = kit.bars(lengths, colours, text=text, width=0.3, customdata=leads, hovertemplate=tips)
     fig.add_trace(bars, 1, 1)
     names = [name_writer(result, writer) for writer in writers]
     fig.add_trace(kit.texts(0, [row - 0.4 for row in range(len(writers))], names), 1, 1)
-    fig.update_xaxes(range=[0, 1.04 * (max(lengths) or 1.0)], row=1, col=1, **kit.HIDDEN)
+    fig.update_xaxes(range=[0, 1.15 * (max(lengths) or 1.0)], row=1, col=1, **kit.HIDDEN)
     fig.update_yaxes(range=[len(writers) - 0.7, -0.85], row=1, col=1, **kit.HIDDEN)
     title = f"Layer {result.layer + 1}: how much each neuron<br>writes at {label(result.tokens[result.position], 14)}"
     if any(writer.words for writer in writers):
-        title += ", the words it raises"
-    if result.curve:
-        title += f",<br>and {name_number(result)} without it"
+        title += ", and the words it raises"
     fig.add_annotation(kit.above(title, row=1))
 
 
 def name_writer(result: Neurons, writer: Writer) -> str:
-    """Its number, the words that it raises, and what the answer loses without it."""
+    """Its number, the words that it raises, and whether it is one of those that count most for the answer."""
     words = ", ".join(label(word, 14) for word in writer.words)
-    left = "" if np.isnan(writer.change) else f"  {without(result, writer)}"
-    return f"<b>{writer.neuron}</b>  {words}{left}"
+    counts = result.curve is not None and writer.neuron in result.curve.first[:OFFERED]
+    return f"<b>{writer.neuron}</b>  {words}{'  · counts most' if counts else ''}"
 
 
 def hover(result: Neurons, writer: Writer) -> str:
@@ -155,7 +154,8 @@ def draw_curve(fig: Chart, result: Neurons) -> None:
     fig.update_xaxes(title=kit.title(f"neurons off, of {result.total:,}"), showgrid=False, row=2, col=1)
     tickformat = ".2~f" if result.scored else ".0%"
     fig.update_yaxes(range=list(ends), tickformat=tickformat, nticks=4, row=2, col=1)
-    fig.add_annotation(kit.above(f"{name_number(result)} without several neurons", row=2))
+    first = join_names([str(neuron) for neuron in curve.first[:OFFERED]])
+    fig.add_annotation(kit.above(f"{name_number(result)} without several neurons,<br>first {first}", row=2))
 
 
 def name_number(result: Neurons) -> str:

@@ -45,8 +45,8 @@ VIEW = View(
         "Hewitt and Liang, 2019, Designing and Interpreting Probes with Control Tasks",
     ),
     examples=(
-        Example("Present or past", "", options={"task": "tense"}),
         Example("Words swapped", "", options={"task": "word order"}),
+        Example("Present or past", "", options={"task": "tense"}),
         Example("Short or long", "", options={"task": "length"}),
         Example("Noun or verb, and its control", "", options={"task": "part of speech"}),
         Example("One or many, from the table", "", options={"task": "number"}),

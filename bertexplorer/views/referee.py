@@ -25,7 +25,7 @@ VIEW = View(
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
-        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"word": "are"}),
+        Example("A birthday cake", "She baked a birthday [MASK]."),
         Example("The capital of France", "Paris is the [MASK] of France."),
         Example(
             "Does B follow A?",

@@ -85,7 +85,10 @@ def draw(result: Switchboard) -> Chart:
     below = ""
     if result.after.candidates:
         below = "All heads on, and with those off" if result.changed else "All heads on"
-    names = ("Press a head to switch it off or on.<br>" + COLOURS[result.how], heading(result), below)
+    first = "Press a head to switch it off or on."
+    if result.source:
+        first = f"Heads from: {label(result.source, 44)}"
+    names = (f"{first}<br>{COLOURS[result.how]}", heading(result), below)
     for row, name in enumerate(names, 1):
         fig.add_annotation(kit.above(name, row=row))
     return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})

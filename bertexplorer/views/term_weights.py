@@ -86,7 +86,17 @@ def colours(result: TermWeights) -> dict[int, float]:
 def say(result: TermWeights) -> str:
     sentences = [say_shared(result)] if len(result.texts) == 2 else []
     sentences += [say_added(result, side) for side in range(len(result.texts))]
-    return " ".join([*sentences, say_density(result), *beyond_limit(result.left_out)])
+    density = say_density(result)
+    if is_dense(result):  # said first, as all bars are nearly alike then
+        sentences.insert(0, density)
+    else:
+        sentences.append(density)
+    return " ".join([*sentences, *beyond_limit(result.left_out)])
+
+
+def is_dense(result: TermWeights) -> bool:
+    """Whether far more words have a weight than a search could store."""
+    return result.rarest > DENSE * result.vocabulary
 
 
 def say_shared(result: TermWeights) -> str:
@@ -115,6 +125,9 @@ def say_density(result: TermWeights) -> str:
     """Whether the weights are as few as a search needs."""
     counts = [f"{terms.above_zero:,}" for terms in result.texts]
     have = f"{' and '.join(counts)} of {count(result.vocabulary, 'piece')} have a weight"
-    if result.rarest > DENSE * result.vocabulary:
-        return f"{have}: this checkpoint was not trained for such a search, where a few hundred have one."
+    if is_dense(result):
+        return (
+            f"This checkpoint was not trained for such a search, so the weights are nearly alike: {have}, where a few "
+            "hundred would."
+        )
     return f"{have}, few enough for a search by words."

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Example:
     """A text that teaches something in a view. *label*: the text of its chip; *options*: the settings that differ from
-    their defaults; *picked*: the picked spans, as in a link ("0:4-10")."""
+    their defaults; *picked*: the picked spans, as in a link ("0:4-10"); *kind*: the kind of answer that the checkpoint
+    must give, else the page does not offer it."""
 
     label: str
     text: str
     pair: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     picked: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,6 +88,7 @@ def head() -> str:
     return f"""<script>
         const from = "./{scripts()}", page = /\\/(learn|train|pretrain)\\/?$/.exec(location.pathname)?.[1] ?? "explore";
         const style = {{ learn: "learn", train: "train", pretrain: "train" }}[page];
-        if (style) document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
+        const link = `<link rel="stylesheet" href="${{from}}/${{style}}.css">`;
+        if (style) document.head.insertAdjacentHTML("beforeend", link);
         import(`${{from}}/${{page}}.js`);
     </script>"""

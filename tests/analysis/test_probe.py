@@ -151,7 +151,7 @@ def test_control_labels_depend_on_the_word_and_are_distributed_as_the_labels() -
 
 
 def test_the_embedding_layer_remembers_words_but_not_their_part_of_speech(mini: Checkpoint) -> None:
-    result = probe.run(mini)
+    result = probe.run(mini, options=Options(task="part of speech"))
     facts = probe.Facts(mini, Text(""), result)
     assert facts.control(0) > 0.95 and facts.accuracy(0) < 0.7 and facts.selectivity(0) < -0.25
     assert facts.best() >= 1 and facts.accuracy(int(facts.best())) > 0.95 and facts.majority() == pytest.approx(0.5)

@@ -175,6 +175,8 @@ def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(
     for name in ("tiny@0", "tiny"):
         layout = explore.answer(replace(state, checkpoint=name)).figure.layout
         assert [tuple(layout[axis].range) for axis in axes] == [(0, room)] * len(axes), name
+    if view == "fill-mask":  # whose bars always have it
+        return
     alone = explore.answer(replace(state, checkpoint="mini"))
     assert alone.figure.layout[axes[0]].range[1] == pytest.approx(room * max(alone.figure.data[0].x), rel=0.5)
     assert alone.figure.layout[axes[0]].range[1] != room

@@ -218,7 +218,7 @@ POINTS: dict[str, dict[str, str]] = {
     },
     "referee": {
         "The farmers": 'holds("occlusion") and not holds("attention")',
-        "The keys to the cabinet": "holding() <= 2",
+        "A birthday cake": 'holds("occlusion") and holds("integrated gradients")',
         "The capital of France": 'holds("occlusion") and not holds("rollout")',
         "Does B follow A?": "holding() >= 2",
         "A long sentence": 'holds("integrated gradients") and not holds("attention")',

@@ -45,7 +45,7 @@ def test_two_texts_begin_with_what_they_share() -> None:
     ("result", "words"),
     [
         (hand(), f"To the words of the text BERT adds “{EVIL}” (from “cat”) and “pet” (from “[SEP]”)."),
-        (hand(), "9,000 of 30,000 pieces have a weight: this checkpoint was not trained for such a search"),
+        (hand(), "This checkpoint was not trained for such a search, so the weights are nearly alike: 9,000 of 30,000"),
         (hand(texts=(replace(ONE, above_zero=150),)), "150 of 30,000 pieces have a weight, few enough for a search"),
         (hand(texts=(replace(ONE, added=()),)), "To the words of the text BERT adds none."),
         (hand(pair=True), f"The score is 120: most is added by “{EVIL}” (7.5, from cat and dog) and “cat” (6.0, from"),

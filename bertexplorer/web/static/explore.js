@@ -205,9 +205,15 @@ class Explore extends HTMLElement {
     this.#fill();
   }
 
+  /** The examples of the view that the checkpoint can answer. */
+  get #examples() {
+    const { kind } = this.#answer.checkpoint ?? {};
+    return this.view.examples.filter((one) => !one.kind || one.kind === kind);
+  }
+
   /** The next example of the view, or the one before it. */
   #nextExample(by) {
-    const { examples } = this.view, { view, text } = this.state.now, shown = examples.findIndex((one) => one.text === text);
+    const examples = this.#examples, { view, text } = this.state.now, shown = examples.findIndex((one) => one.text === text);
     const at = this.at?.view === view ? this.at.number : shown, count = examples.length;
     const number = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
     this.#example(examples[number]);
@@ -221,7 +227,7 @@ class Explore extends HTMLElement {
 
   #example(example) {
     const { text, pair, options, picked } = example;
-    this.at = { view: this.state.now.view, number: this.view.examples.indexOf(example) };
+    this.at = { view: this.state.now.view, number: this.#examples.indexOf(example) };
     this.own.answered();
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
@@ -423,6 +429,8 @@ class Explore extends HTMLElement {
     this.form.fill(now.options, layers ? { layers, heads } : {});
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
+    const offered = this.#examples;
+    [...this.examples.querySelectorAll("button")].forEach((one, i) => { one.hidden = !offered.includes(view.examples[i]); });
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);

@@ -37,10 +37,10 @@ function encodeOther(bert, text) {
   }
 }
 
-/** The *count* words that lean most to each side, among the likely ones. */
+/** The *count* words of each side that add most to the divergence, among the likely ones. */
 function mostDifferent(first, second, pieces, count) {
-  const ratio = (i) => second[i] - first[i];
-  const order = range(pieces.length).filter((i) => Math.max(first[i], second[i]) >= Math.log(FLOOR)).sort((a, b) => ratio(a) - ratio(b));
+  const ratio = (i) => second[i] - first[i], towards = (i) => Math.sign(ratio(i)) * divergenceOf(first[i], second[i]);
+  const order = range(pieces.length).filter((i) => Math.max(first[i], second[i]) >= Math.log(FLOOR)).sort((a, b) => towards(a) - towards(b));
   const falling = order.slice(0, count).filter((i) => ratio(i) < 0), rising = order.reverse().slice(0, count).filter((i) => ratio(i) > 0);
   return [...falling, ...rising].map((id) => ({ token: pieces[id], id, first: first[id], second: second[id], ratio: ratio(id) }));
 }
@@ -48,11 +48,14 @@ function mostDifferent(first, second, pieces, count) {
 /** Jensen-Shannon divergence in bits (Lin, 1991) of two distributions given as natural logs: 0 the same, 1 nothing in common. */
 function jensenShannon(first, second) {
   let total = 0;
-  first.forEach((one, i) => {
-    const p = Math.exp(one), q = Math.exp(second[i]), middle = Math.log((p + q) / 2);
-    total += p * (one - middle) + q * (second[i] - middle);
-  });
-  return Math.max(0, total / 2 / Math.LN2);
+  first.forEach((one, i) => { total += divergenceOf(one, second[i]); });
+  return Math.max(0, total);
+}
+
+/** What a word with these natural logs adds to it. */
+function divergenceOf(first, second) {
+  const p = Math.exp(first), q = Math.exp(second), middle = Math.log((p + q) / 2);
+  return (p * (first - middle) + q * (second - middle)) / 2 / Math.LN2;
 }
 
 export function rows({ first, second, words, pieces }) {
