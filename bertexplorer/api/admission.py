@@ -122,7 +122,7 @@ class LocalTask:
             return error_reply(error)
         except Stopped as stopped:
             return problem(499, "Stopped", str(stopped))
-        except Exception:
+        except BaseException:  # a panic of a library in Rust is no Exception; nothing else ends a thread
             return problem(500, "Internal error", unforeseen(log, "a request failed"))
 
 

@@ -29,6 +29,8 @@ LIMITS = tuple(  # files with the limit of tokens; each holds for its own family
     for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 MAX_MODULES = 10
+MAX_OUTPUTS = 16_384  # numbers of a dense layer's vector; that of Stella, the longest in use, has 8,192
+MAX_WEIGHTS = 100_000_000  # of one dense layer
 FEWEST = 3  # tokens that a text needs: two special tokens and one of its own
 ALL = "over all tokens"
 VECTOR = "sentence_embedding"  # what the files call the vector of a text
@@ -328,6 +330,11 @@ def read_dense(folder: Path, size: int) -> Dense | None:
     if not weight or len(weight.shape) != 2 or weight.shape[1] != size or (bias and bias.shape != weight.shape[:1]):
         shapes = ", ".join(f"{entry.name} {'x'.join(map(str, entry.shape))}" for entry in stored.values())
         raise ExplorerError(f"{folder.name} holds {shapes or 'no tensor'}; wanted linear.weight for {size:,} numbers.")
+    if weight.shape[0] > MAX_OUTPUTS or weight.shape[0] * weight.shape[1] > MAX_WEIGHTS:
+        raise ExplorerError(
+            f"{folder.name} makes {weight.shape[0]:,} numbers of {size:,}; wanted at most {MAX_OUTPUTS:,}, and "
+            f"{MAX_WEIGHTS:,} weights."
+        )
     for entry in (weight, bias):
         if entry and entry.dtype not in DTYPES:
             raise ExplorerError(f"{folder.name} is stored as {entry.dtype}; wanted one of {', '.join(DTYPES)}.")

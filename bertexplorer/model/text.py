@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -123,6 +124,21 @@ def split_words(text: str) -> list[tuple[int, int]]:
     return [span for _, span in splitter.pre_tokenize_str(text)]
 
 
+@contextmanager
+def without_panic() -> Iterator[None]:
+    """A panic of the tokenizers library, which is not an Exception, becomes an ExplorerError: a regular expression of
+    the tokenizer may need too many attempts for a text."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ExplorerError(
+            f"This checkpoint's tokenizer fails at this text ({error!s:.100}). Change the text, or choose another "
+            "checkpoint."
+        ) from error
+
+
 class Tokenizer:
     """A checkpoint's own tokenizer, without the truncation and padding that some files carry."""
 
@@ -175,11 +191,12 @@ class Tokenizer:
         Raises ExplorerError if the folder has no readable tokenizer."""
         try:
             settings, ignored = read_settings(folder), ""
-            if (folder / "tokenizer.json").is_file():
-                backend = load_like_transformers(folder)
-                ignored = ignored_normalizer(folder, backend)
-            else:
-                backend = convert(folder)
+            with without_panic():
+                if (folder / "tokenizer.json").is_file():
+                    backend = load_like_transformers(folder)
+                    ignored = ignored_normalizer(folder, backend)
+                else:
+                    backend = convert(folder)
         except ExplorerError:
             raise
         except Exception as error:  # the Rust side raises plain Exception
@@ -190,7 +207,8 @@ class Tokenizer:
                 "checkpoint next to the weights."
             ) from error
         limits: dict[str, Any] = {"max_tokens": max_tokens, "pad_id": pad_id, "segments": segments}
-        return cls(backend, source=folder, settings=settings, notes=(ignored,) if ignored else (), **limits)
+        with without_panic():
+            return cls(backend, source=folder, settings=settings, notes=(ignored,) if ignored else (), **limits)
 
     def limited(self, max_tokens: int) -> "Tokenizer":
         """This tokenizer, which reads at most *max_tokens* tokens of a text, if that is fewer than now."""
@@ -260,8 +278,9 @@ class Tokenizer:
         pair = (first, second) if second.strip() else (first,)
         if len(pair) == 2:
             self.check_pairs()
-        full = self.backend.encode(*pair)
-        encoded = self.truncating_backend.encode(*pair) if len(full) > self.max_tokens else full
+        with without_panic():
+            full = self.backend.encode(*pair)
+            encoded = self.truncating_backend.encode(*pair) if len(full) > self.max_tokens else full
         if 0 not in encoded.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
         encoding = self.describe(encoded, (first, second if len(pair) == 2 else ""), text)
@@ -348,10 +367,11 @@ class Tokenizer:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
         text = f" {word}" if spaced and self.kind != "WordPiece" else word
-        ids = tuple(self.backend.encode(text, add_special_tokens=False).ids)
-        if self.kind == "Unigram" and not spaced:  # `encode` puts a space before it
-            read = self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
-            ids = tuple(token.id for token in self.backend.model.tokenize(read.replace(" ", "▁")))
+        with without_panic():
+            ids = tuple(self.backend.encode(text, add_special_tokens=False).ids)
+            if self.kind == "Unigram" and not spaced:  # `encode` puts a space before it
+                read = self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
+                ids = tuple(token.id for token in self.backend.model.tokenize(read.replace(" ", "▁")))
         if not ids or self.mask in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
         if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):

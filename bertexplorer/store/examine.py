@@ -2,28 +2,34 @@
 if that hangs or crashes. Each must fit into memory, as a server that runs out of memory is killed."""
 
 import hashlib
+import json
 import struct
+import time
 from contextlib import suppress
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.layout import encoder_folder
-from bertexplorer.model.text import Tokenizer
-from bertexplorer.store import sandbox, sentence_files
+from bertexplorer.model.text import MAX_CHARACTERS, Tokenizer, without_panic
+from bertexplorer.store import sandbox, sentence_files, tokenizer_bounds
 
-FORMAT = "2"  # of this examination; results of other versions do not count
+FORMAT = "3"  # of this examination; results of other versions do not count
 SECONDS, MEGABYTES = 60.0, 1000
 MAX_HEADER_BYTES = 4_000_000  # of a safetensors header; that of BERT-large has 50,000
 MAX_FILE_BYTES = 100_000_000  # of a vocabulary
-MAX_ENTRIES = 1_000_000  # of a vocabulary; that of XLM-V, the largest known, has 901,629
 SUFFIXES = (".json", ".txt", ".model", ".jinja")  # of the files that a tokenizer is built from
 LONG, SHORT = 2000, 60  # repetitions that reveal regular expressions with cubic or exponential run time
 PROBES = ("The cat sat on the mat.", "Caf\u00e9 \u4e2d\u6587 \U0001f600 don't 3.14!", "[MASK] <mask>")
+WORDS = "unfathomably quick brown foxes jump over 1,234 lazy dogs. "
 REPEATED = ("a", "A", "1", " ", ".", "_", "\n", "\u4e2d", "a ", "a.")
-examined: set[str] = set()  # keys of the checkpoints that this process has examined
+TEXT_SECONDS = 3.0  # of the processor, for the longest text: all other answers of the server wait for so long
+MAX_TOKENS = MAX_CHARACTERS * tokenizer_bounds.MAX_GROWTH  # that a tokenizer may make of it
+RETRY_S = 86_400.0  # after which what hung or crashed is examined again: the machine may have been busy
+verdicts: dict[str, str] = {}  # of the checkpoints that this process has examined: key -> why it is refused, or ""
 RESERVE_BYTES = 500_000_000  # to leave free for computing answers
 ITEM_BYTES = {"fp32": 4, "bf16": 2}
 CGROUP = Path("/sys/fs/cgroup")  # limits of a container
@@ -54,20 +60,42 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
     for file in others:
         digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     key = digest.hexdigest()
+    verdict = remembered_verdict(key, data_dir)
+    if verdict is None:
+        verdict = judge(folder, data_dir / "examined" / key)
+    verdicts[key] = verdict
+    if verdict:
+        raise ExplorerError(f"{name} cannot be used: {verdict}")
+
+
+def remembered_verdict(key: str, data_dir: Path) -> str | None:
+    """Why the files with this *key* are refused, "" if they are not, and None if they have to be examined."""
     mark = data_dir / "examined" / key
-    if key in examined or mark.is_file():
-        return
+    refused, failed = mark.with_suffix(".refused"), mark.with_suffix(".failed")
+    with suppress(OSError):
+        if mark.is_file():
+            return ""
+        if refused.is_file():
+            return refused.read_text("utf-8")
+        if failed.is_file():
+            return failed.read_text("utf-8") if time.time() - failed.stat().st_mtime < RETRY_S else None
+    return verdicts.get(key)  # the disk may be full
+
+
+def judge(folder: Path, mark: Path) -> str:
+    """Why the checkpoint in *folder* is refused, "" if it is not. It is remembered beside *mark*."""
+    verdict = ""
     try:
         sandbox.call(open_files, str(folder.resolve()), seconds=SECONDS, megabytes=MEGABYTES)
+    except ExplorerError as error:
+        verdict, mark = str(error), mark.with_suffix(".refused")
     except sandbox.SandboxError as error:
-        raise ExplorerError(
-            f"{name} cannot be used: opening its files {error}, so they are damaged or harmful. Choose another "
-            "checkpoint."
-        ) from error
-    examined.add(key)
+        verdict = f"opening its files {error}, so they are damaged or harmful. Choose another checkpoint."
+        mark = mark.with_suffix(".failed")
     with suppress(OSError):  # then it is examined again after a restart
         mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        mark.write_text(verdict, "utf-8")
+    return verdict
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -92,23 +120,52 @@ def read_header(file: Path, name: str) -> bytes:
 
 
 def open_files(folder: str) -> None:
-    """Open all files that other libraries parse, and tokenize texts. Loading reports ordinary Python errors."""
+    """Open all files that other libraries parse, and tokenize texts. Loading reports ordinary Python errors.
+
+    Raises ExplorerError for a tokenizer that may cost more than that of any encoder does."""
     for file in weight_files(Path(folder)):
         with suppress(Exception), safe_open(file, framework="np") as tensors:
             for name in tensors.keys():  # noqa: SIM118 - not a dict
                 tensors.get_slice(name).get_shape()
+    tokenizer_bounds.check(described_tokenizer(encoder_folder(Path(folder))))
     tokenizer = None
     with suppress(ExplorerError):
         tokenizer = Tokenizer.from_folder(encoder_folder(Path(folder)), max_tokens=512, pad_id=0)
     if tokenizer is None:
         return
-    if (entries := tokenizer.backend.get_vocab_size()) > MAX_ENTRIES:
-        limit = f"{MAX_ENTRIES:,} at most"
-        raise ExplorerError(f"The vocabulary has {entries:,} entries; wanted {limit}. Choose another checkpoint.")
-    texts = [*PROBES, *(pattern * count + "!" for count in (SHORT, LONG) for pattern in REPEATED)]
+    parts = json.loads(tokenizer.backend.to_str())  # which need not be what the file says
+    tokenizer_bounds.check(parts)
+    letters = tokenizer_bounds.telling_letters(parts)
+    repeated = dict.fromkeys((*REPEATED, *letters))
+    texts = [*PROBES, *(pattern * count + "!" for count in (SHORT, LONG) for pattern in repeated)]
     for text in texts:
         with suppress(ExplorerError):
             tokenizer.encode(text)
+    for text in (WORDS, *repeated):
+        check_cost(tokenizer, (text * MAX_CHARACTERS)[:MAX_CHARACTERS])
+
+
+def described_tokenizer(folder: Path) -> Any:
+    """The content of tokenizer.json; None if there is none that can be read, which loading reports."""
+    try:
+        return json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def check_cost(tokenizer: Tokenizer, text: str) -> None:
+    """Raises ExplorerError if *tokenizer* takes too long for a *text* of the greatest length, or makes too much of it.
+    A text that it cannot read is an error of that text."""
+    begun = time.process_time()
+    tokens = 0
+    with suppress(ExplorerError), without_panic():
+        tokens = len(tokenizer.backend.encode(text))
+    seconds = time.process_time() - begun
+    about = f"Its tokenizer, for {len(text):,} characters ({text[:8]!r}…),"
+    if seconds > TEXT_SECONDS:
+        raise ExplorerError(f"{about} takes {seconds:.1f} s; wanted {TEXT_SECONDS:g} at most. Choose another one.")
+    if tokens > MAX_TOKENS:
+        raise ExplorerError(f"{about} makes {tokens:,} tokens; wanted {MAX_TOKENS:,} at most. Choose another one.")
 
 
 def free_bytes() -> int | None:

@@ -94,7 +94,7 @@ def main(path: str, megabytes: str, disk: str, seconds: str) -> None:
         outcome = {"kind": "explorer error", "value": str(error)}
     except MemoryError:
         outcome = {"kind": "failure", "value": f"needed more than {int(megabytes):,} MB of memory"}
-    except Exception as error:
+    except BaseException as error:  # a panic of a library in Rust is no Exception
         outcome = {"kind": "failure", "value": f"failed with {type(error).__name__}"}
     sys.stdout.write("\n" + json.dumps(outcome) + "\n")
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from bertexplorer import engine
@@ -350,6 +350,11 @@ def pickled(folder: Path) -> None:
     (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "pytorch_model.bin")
 
 
+def too_wide(folder: Path) -> None:
+    width = load_file(folder / "2_Dense" / "model.safetensors")["linear.weight"].shape[1]
+    save_file({"linear.weight": torch.zeros(16_385, width)}, folder / "2_Dense" / "model.safetensors")
+
+
 def other(kind: str, path: str = "2_Dense") -> list[dict[str, str]]:
     kinds = (("", "Transformer"), ("1_Pooling", "Pooling"), (path, kind))
     return [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds]
@@ -368,6 +373,7 @@ def other(kind: str, path: str = "2_Dense") -> list[dict[str, str]]:
         (damaged("1_Pooling/config.json", " " * 1_000_001), "is 1,000,001 bytes"),
         (damaged("2_Dense/config.json", {"activation_function": "os.system"}), "has the activation 'os.system'"),
         (damaged("2_Dense/config.json", {"use_residual": True}), "not a plain dense layer"),
+        (too_wide, "makes 16,385 numbers of"),
         (pickled, "pytorch_model.bin alone, which may run code"),
         (damaged("sentence_bert_config.json", {"max_seq_length": 1}), "1 tokens; wanted at least 3"),
         (damaged("sentence_bert_config.json", {"max_seq_length": "many"}), "'many' tokens"),
