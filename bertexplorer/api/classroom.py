@@ -88,7 +88,7 @@ def routes(
 
         def open_room(send_line: SendLine) -> Reply:
             plan = parse_questions(own_explore, catalogue, fields, opening)
-            about = plan.lesson, plan.language, plan.lecture, plan.checkpoint
+            about = plan.lesson, plan.language, plan.lecture, plan.checkpoint, request.scope["state"].get("network", "")
             room = rooms.open(own_explore.owner, plan.questions, *about)
             return json_reply({"code": room.code})
 

@@ -13,9 +13,11 @@ import os
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +36,16 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
 }
 CODE_LENGTHS = (6, 4)  # letters of a code; those of classes opened by version 0.2 have four
 MAX_VOTES = 5000  # in one round; a class has fewer phones, but phones may give away their places
-MAX_ROOMS = 200
+MAX_ROOMS = 500
 MAX_OWN_ROOMS = 10
+MAX_NETWORK_ROOMS = 30  # opened from one network address, which the teachers of a school may share
 MAX_VOTERS = 1000
 MAX_QUESTIONS = 50
 MAX_CHOICES = 40
 MAX_ADDRESSES = 20  # of the server, during one class
 JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long
 EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
-IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
+IDLE_S = 600.0  # and after this long one that nobody uses, if the server is full and another class is opened
 ACTIVITY_S = 60.0  # seconds between writes of the teacher's last activity, and between searches for expired rooms
 
 
@@ -73,39 +76,62 @@ class Classroom:
         language: str = "",
         lecture: str = "",
         checkpoint: str = "",
+        network: str = "",
     ) -> Room:
-        """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""
+        """Open a room. *network*: the address of the teacher's network, "" if it is not known. Raises ExplorerError for
+        invalid questions, or if there are too many rooms."""
         check_questions(questions)
+        origin = sha256(network.encode()).hexdigest()[:16] if network else ""
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.make_space(teacher)
+            self.make_space(teacher, origin)
             code = self.free_code()
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, lecture=lecture)
-            room.checkpoint, room.clock = checkpoint, self.clock
+            room.checkpoint, room.clock, room.origin = checkpoint, self.clock, origin
             rows = [astuple(question) for question in questions]
             about = {"teacher": teacher, "lesson": lesson, "language": language, "lecture": lecture}
-            about["checkpoint"] = checkpoint
+            about |= {"checkpoint": checkpoint, "origin": origin}
             append_line(room, {"open": {**about, "questions": rows, "time": self.clock()}})
             self.rooms[code] = room
             self.ended.pop(code, None)
             self.record_activity(room)
             return room
 
-    def make_space(self, teacher: str) -> None:
-        """Make sure that *teacher* may open one more room. Raises ExplorerError if that is not possible."""
+    def make_space(self, teacher: str, origin: str) -> None:
+        """Make sure that *teacher* may open one more room from *origin*. Nobody loses a vote by that: only a room that
+        nobody uses makes room for another, first one of the origin that has the most. Raises ExplorerError if there is
+        no place."""
         self.remove_expired()
         files = list(self.folder.glob("*.jsonl"))
-        own = sorted(file.stem for file in files if self.teacher_of(file) == teacher)
+        opened = {file: self.opened_by(file) for file in files}
+        own = sorted(file.stem for file in files if opened[file][0] == teacher)
         if len(own) >= MAX_OWN_ROOMS:
             raise ExplorerError(
                 f"You have {len(own)} open classes, the most for one browser: {', '.join(own)}. End one, for example "
                 f"at learn?class={own[0]}, before you open another."
             )
-        if len(files) >= MAX_ROOMS:
-            idlest = min(files, key=self.last_activity_of)
-            if self.clock() - self.last_activity_of(idlest) < IDLE_S:
-                raise ExplorerError(f"There are {MAX_ROOMS} classes in use on this server. Try again in a few minutes.")
-            self.remove(idlest.stem, "the server needed its place for another")
+        of_origin = Counter(origin for _, origin in opened.values() if origin)
+        if of_origin[origin] >= MAX_NETWORK_ROOMS:
+            files = [file for file in files if opened[file][1] == origin]
+            full = f"{of_origin[origin]} classes are open from your network, the most for one. End one of them"
+        elif len(files) >= MAX_ROOMS:
+            full = f"There are {MAX_ROOMS} classes in use on this server. Try again in a few minutes"
+        else:
+            return
+        unused = [file for file in files if not self.is_used(file)]
+        if not unused:
+            raise ExplorerError(f"{full}.")
+        least = min(unused, key=lambda file: (-of_origin[opened[file][1]], self.last_activity_of(file)))
+        self.remove(least.stem, "the server needed its place for another")
+
+    def is_used(self, file: Path) -> bool:
+        """Whether the class in *file* has a vote, a phone that polled recently, or a teacher who was here recently."""
+        if self.clock() - self.last_activity_of(file) < IDLE_S:
+            return True
+        room = self.rooms.get(file.stem)
+        if room is None:  # since the server started, nobody asked for it
+            return b'\n{"vote": ' in file.read_bytes()
+        return bool(room.votes) or room.present() > 0
 
     def free_code(self) -> str:
         """A code that no room has."""
@@ -114,15 +140,17 @@ class Classroom:
     def path(self, code: str) -> Path:
         return self.folder / f"{code}.jsonl"
 
-    def teacher_of(self, file: Path) -> str:
-        """The teacher of the room in *file*; "" if the server stopped while opening it."""
-        if file.stem in self.rooms:
-            return self.rooms[file.stem].teacher
+    def opened_by(self, file: Path) -> tuple[str, str]:
+        """The teacher of the room in *file*, and the origin; "" if the server stopped while opening it, or if they are
+        not known."""
+        if room := self.rooms.get(file.stem):
+            return room.teacher, room.origin
         with file.open("rb") as lines:
             try:
-                return str(json.loads(lines.readline())["open"]["teacher"])
+                about = json.loads(lines.readline())["open"]
+                return str(about["teacher"]), str(about.get("origin", ""))
             except (ValueError, KeyError):
-                return ""
+                return "", ""
 
     def last_activity_of(self, file: Path) -> float:
         """When the teacher's browser last asked for something about the room in *file*."""

@@ -65,6 +65,7 @@ class Room:
     addresses: list[str] = field(default_factory=list)  # of the class, as its teacher's browser reached them, in order
     door_open: bool = True  # whether further phones may join
     salt: str = ""  # of the names of voters: the first code of the class
+    origin: str = ""  # a hash of the address of the teacher's network; "" if it is not known
     last_activity: float = 0.0  # when the teacher's browser last asked for anything
     clock: Callable[[], float] = time.time
     ended: bool = False
@@ -181,6 +182,7 @@ def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
     room.language = opened.get("language", "")
     room.lecture = opened.get("lecture", "")
     room.checkpoint = opened.get("checkpoint", "")
+    room.origin = opened.get("origin", "")
     room.last_activity, room.clock = file.stat().st_mtime, clock
     for line in lines[1:-1]:
         try:

@@ -6,6 +6,7 @@ import secrets
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.server.asgi import cookie_values, set_cookie
+from bertexplorer.server.connections import network
 from bertexplorer.server.cookie_signing import CookieSigner
 
 YEAR = 365 * 86_400
@@ -13,7 +14,8 @@ VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
 class OwnerCookies:
-    """Sets state.owner, 128 random bits as hexadecimal digits, and state.known, whether the browser has sent them."""
+    """Sets state.owner, 128 random bits as hexadecimal digits, state.known, whether the browser has sent them, and
+    state.network, the address of its network: a program makes up any number of owners, but has few addresses."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
         self.app, self.signer = app, signer
@@ -24,6 +26,7 @@ class OwnerCookies:
             return
         owner = self.read(scope)
         state = scope["state"]
+        state["network"] = network((scope.get("client") or ("", 0))[0])
         state["known"], state["owner"] = bool(owner), owner or secrets.token_hex(16)
         if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year
             await self.app(scope, receive, send)

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.learn import classroom
 from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
@@ -67,7 +68,9 @@ def taught(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """A server with a teacher's folder of lessons."""
     folder = tmp_path_factory.mktemp("taught")
     server = Served(models, folder / "data", lessons_dir=lessons(folder / "lessons"))
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classroom, "MAX_NETWORK_ROOMS", classroom.MAX_ROOMS)  # all tests have one address
+        yield server
     server.close()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bertexplorer.learn import classroom
 from tests.api.classes import OWN, Class, opened, refused
 from tests.api.conftest import Served
 from tests.api.teaching import lessons
@@ -203,3 +204,11 @@ def test_a_phone_is_told_how_often_to_poll(taught: Served) -> None:
     changes = phone.get(f"/class/{room.code}")
     unchanged = phone.get(f"/class/{room.code}", params={"v": changes.json()["v"]})
     assert unchanged.status_code == 204 and changes.headers["poll-ms"] == unchanged.headers["poll-ms"] == "1500"
+
+
+def test_one_address_opens_a_bounded_number_of_classes_with_any_number_of_browsers(
+    taught: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(taught)
+    monkeypatch.setattr(classroom, "MAX_NETWORK_ROOMS", 1)
+    refused(taught.browser().post("/class", json={"question": OWN}), "open from your network, the most for one")

@@ -1,6 +1,7 @@
 """Limits of classes: how many there are, how long they stay, and how many phones join one."""
 
 import os
+from contextlib import suppress
 
 import pytest
 
@@ -70,6 +71,53 @@ def test_a_full_server_ends_the_class_that_was_idle_longest(rooms, clock, monkey
     assert len(list(rooms.folder.iterdir())) == 5 and rooms.room(first.code) is first and opened.file.exists()
     with pytest.raises(ExplorerError, match="any more: the server needed its place for another"):
         rooms.room(others[0].code)
+
+
+def test_opening_many_classes_takes_no_vote_and_no_phone_from_a_class(rooms, clock, monkeypatch):
+    monkeypatch.setattr(classroom, "MAX_ROOMS", 5)
+    voted, followed, *_ = [rooms.open(f"teacher {i}", QUESTIONS) for i in range(3)]
+    rooms.step(voted, voted.teacher, 0, "lobby", "vote1")
+    rooms.vote(voted, "pupil", 0, 1, 1)
+    clock.later += 2 * classroom.IDLE_S
+    rooms.record_poll(followed, "pupil")
+    for server in (rooms, again(rooms)):  # after a restart, only the files say who voted
+        if server is not rooms:
+            server.record_poll(server.room(followed.code), "pupil")
+        for i in range(50):
+            with suppress(ExplorerError):
+                server.open(f"program {id(server)} {i}", QUESTIONS)
+        assert voted.file.exists() and followed.file.exists()
+        assert server.room(voted.code).counts(0, 1) == [0, 1, 0]
+    with pytest.raises(ExplorerError, match="There are 5 classes in use on this server"):
+        rooms.open("late", QUESTIONS)
+
+
+def test_one_network_opens_few_classes_and_others_still_open_theirs(rooms, clock, monkeypatch):
+    most = 8
+    monkeypatch.setattr(classroom, "MAX_NETWORK_ROOMS", most)
+    for server in (rooms, again(rooms)):
+        for i in range(2 * most):
+            with suppress(ExplorerError):
+                server.open(f"program {i}", QUESTIONS, network="192.0.2.1")
+        assert len(list(rooms.folder.iterdir())) == most
+        with pytest.raises(ExplorerError, match=f"{most} classes are open from your network, the most for one. End"):
+            server.open("program", QUESTIONS, network="192.0.2.1")
+    kept = rooms.open("teacher", QUESTIONS, network="192.0.2.2")
+    assert kept.file.exists() and "192.0.2" not in kept.file.read_text()
+    clock.later += classroom.IDLE_S
+    rooms.open("program", QUESTIONS, network="192.0.2.1")
+    assert len(list(rooms.folder.iterdir())) == most + 1, "one that nobody uses made room"
+
+
+def test_a_full_server_ends_a_class_of_the_network_that_has_the_most(rooms, clock, monkeypatch):
+    monkeypatch.setattr(classroom, "MAX_ROOMS", 5)
+    prepared = rooms.open("teacher", QUESTIONS, network="192.0.2.2")
+    clock.later += 1
+    for i in range(4):
+        rooms.open(f"program {i}", QUESTIONS, network="192.0.2.1")
+    clock.later += classroom.IDLE_S
+    rooms.open("another", QUESTIONS, network="192.0.2.3")
+    assert prepared.file.exists()
 
 
 def test_ten_thousand_joins_fill_a_class_for_minutes_only(rooms, clock):
