@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,13 +15,19 @@ from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.server.arriving import Arriving
 from bertexplorer.server.asgi import header, replay, reply
 from bertexplorer.settings import Settings
 from bertexplorer.store.uploads import Quota
 
 BODY_S = 10.0  # in which a body that is not an upload must arrive, and longer while more of it arrives
 BYTES_PER_S = 10_000  # at least, of such a body: a bad Wi-Fi has that
-MAX_HELD = 100_000_000  # bytes of such bodies that are arriving, all together
+MAX_HELD, HELD_SHARE = 100_000_000, 50_000_000  # bytes of such bodies that are arriving: in all, of one network
+MAX_UPLOADING, UPLOADING_SHARE = 300_000_000, 150_000_000  # the same for uploads, as far as they are kept in memory
+SPOOL_BYTES = 2**20  # of each file of an upload that Starlette keeps in memory; the rest goes to the disk
+COPIES = 2  # of an upload on the disk: a temporary one while it arrives, and the one that stays
+MANY_REQUESTS = "Busy: many requests are arriving. What you entered is kept; try again."
+MANY_UPLOADS = "Busy: many files are being uploaded. Upload yours again in a minute."
 FORM_BYTES = 65_536  # that a form adds to its files
 RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free
 DRAIN_FACTOR = 4  # read and discard up to this many times the limit, so that the browser gets to see the response
@@ -44,7 +51,9 @@ class BodyLimits:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings = app, settings
-        self.held = 0  # bytes of bodies that are arriving
+        self.bodies = Arriving(MAX_HELD, HELD_SHARE)
+        self.uploads = Arriving(MAX_UPLOADING, UPLOADING_SHARE)
+        self.on_disk = 0  # bytes that the uploads on their way may take there
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -71,21 +80,22 @@ class BodyLimits:
     async def read_body(self, scope: Scope, receive: Receive) -> bytes:
         """The body of a request. Raises Rejected as `read_body` does, and if all that arrive take too much memory."""
         receive = with_deadline(receive, min(BODY_S, self.settings.upload_s), BYTES_PER_S)
+        network = scope["state"].get("network", "")
         held = 0
 
         async def receive_and_count() -> Message:
             nonlocal held
             message = await receive()
-            held += len(message.get("body", b""))
-            self.held += len(message.get("body", b""))
-            if self.held > MAX_HELD:
-                raise Rejected(503, "Busy: many requests are arriving. What you entered is kept; try again.")
+            more = len(message.get("body", b""))
+            if not self.bodies.add(network, more):
+                raise Rejected(503, MANY_REQUESTS)
+            held += more
             return message
 
         try:
             return await read_body(scope, receive_and_count, 1000 * self.settings.request_kb)
         finally:
-            self.held -= held
+            self.bodies.remove(network, held)
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = max_upload_bytes(self.settings)
@@ -93,7 +103,10 @@ class BodyLimits:
         if match is None:
             raise Rejected(400, "Files must be sent as multipart/form-data. Upload them on the page.")
         receive, boundary = with_deadline(receive, self.settings.upload_s), (match[1] or match[2]).encode("latin-1")
-        upload = UploadLimits(receive, limit, self.settings, boundary)
+        network = scope["state"].get("network", "")
+        upload = UploadLimits(receive, limit, self.settings, boundary, lambda size: self.uploads.add(network, size))
+        length = header(scope, "content-length")
+        needed = COPIES * (int(length) if length.isdecimal() else limit)
         started = False
 
         async def send_unless_rejected(message: Message) -> None:
@@ -102,24 +115,30 @@ class BodyLimits:
                 started = True
                 await send(message)
 
+        self.on_disk += needed
         try:
+            upload.check_length(length)
             self.check_space(upload, scope["state"]["owner"])
-            upload.check_length(header(scope, "content-length"))
             await self.app(scope, upload.receive, send_unless_rejected)
         except Exception:
             if upload.rejected is None:
                 raise
+        finally:
+            self.on_disk -= needed
+            self.uploads.remove(network, upload.held)
         if upload.rejected and not started:
             await upload.drain()
             raise upload.rejected
 
     def check_space(self, upload: "UploadLimits", owner: str) -> None:
-        """Reject an upload if the disk or its owner's quota is full."""
+        """Reject an upload if the disk has no room for it and for all others on their way, or if its owner's quota is
+        full."""
         free = shutil.disk_usage(nearest_folder(self.settings.data_dir)).free
-        if free < RESERVE_BYTES:
+        if free - self.on_disk < RESERVE_BYTES:
             upload.reject(
                 507,
-                f"{free / 1e9:.2f} GB are free on the server's disk; uploads must leave 1 GB free. Make room there.",
+                f"{free / 1e9:.2f} GB are free on the server's disk, and the uploads on their way may take "
+                f"{self.on_disk / 1e9:.2f} GB; they must leave 1 GB free. Make room there.",
             )
         try:
             Quota(self.settings).check(owner)
@@ -135,8 +154,18 @@ def max_upload_bytes(settings: Settings) -> int:
 class UploadLimits:
     """An upload in progress: counts its bytes and its parts, and rejects it beyond the limits."""
 
-    def __init__(self, receive: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        limit: int,
+        settings: Settings,
+        boundary: bytes,
+        hold: Callable[[int], bool] = lambda size: True,
+    ) -> None:
+        """*hold*: counts that many bytes more in memory, unless that is too much; returns whether they fit."""
         self.receive_message = receive
+        self.hold = hold
+        self.held = 0  # bytes in memory
         self.limit = limit
         self.settings = settings
         self.delimiter = b"--" + boundary
@@ -171,6 +200,11 @@ class UploadLimits:
         window = self.tail + chunk
         self.parts += window.count(self.delimiter)
         self.tail = window[-(len(self.delimiter) - 1) :]
+        files = self.parts if self.complete else self.parts + 1  # the last boundary begins none
+        in_memory = max(self.held, min(self.size, SPOOL_BYTES * max(1, files)))
+        if not self.hold(in_memory - self.held):
+            self.reject(503, MANY_UPLOADS)
+        self.held = in_memory
         if self.size > self.limit:
             limit = f"{self.settings.upload_mb} MB, the limit for all files together"
             self.reject(413, f"The upload has more than {limit}. Upload part of it.")

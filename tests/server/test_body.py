@@ -94,6 +94,97 @@ def test_bodies_that_arrive_take_a_bounded_amount_of_memory(
     assert answer.status_code == 503 and "many requests are arriving" in answer.text
 
 
+class Half:
+    """A request to *app* whose second half comes when the block ends."""
+
+    def __init__(self, alone: Any, address: str, path: str, content: bytes) -> None:
+        self.browser = alone.browser(address)
+        self.path, self.content = path, content
+        self.sent, self.rest = asyncio.Event(), asyncio.Event()
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        yield self.content[:-10]
+        self.sent.set()
+        await self.rest.wait()
+        yield self.content[-10:]
+
+    async def __aenter__(self) -> Any:
+        kind = {"content-type": "multipart/form-data; boundary=x", "content-length": str(len(self.content))}
+        self.task = asyncio.ensure_future(self.browser.post(self.path, content=self.parts(), headers=kind))
+        await asyncio.wait({self.task, asyncio.ensure_future(self.sent.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.sleep(0.05)  # the server takes what was sent
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        self.rest.set()
+        self.answer = await self.task
+        await self.browser.aclose()
+
+
+def form(size: int) -> bytes:
+    head = b'--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+    return head + b"a" * size + b"\r\n--x--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "limits"),
+    [
+        (FILES, form(9_000), ("MAX_UPLOADING", "UPLOADING_SHARE")),
+        (VIEW, b'{"state": {"text": ""}}' + b" " * 9_000, ("MAX_HELD", "HELD_SHARE")),
+    ],
+)
+def test_half_sent_requests_of_one_address_leave_others_their_memory(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, path: str, content: bytes, limits: tuple[str, str]
+) -> None:
+    monkeypatch.setattr(body, limits[0], 40_000)
+    monkeypatch.setattr(body, limits[1], 20_000)
+    app = alone()
+
+    async def go() -> None:
+        async with Half(app, "192.0.2.1", path, content) as first, Half(app, "192.0.2.1", path, content) as second:
+            async with Half(app, "192.0.2.1", path, content) as third:
+                pass
+            assert third.answer.status_code == 503 and "Busy: many" in third.answer.text
+            async with Half(app, "192.0.2.2", path, content) as other:
+                pass
+            assert other.answer.status_code == 200
+        assert [first.answer.status_code, second.answer.status_code] == [200, 200]
+        async with Half(app, "192.0.2.1", path, content) as later:
+            pass
+        assert later.answer.status_code == 200, "what has been answered takes no room any more"
+
+    settle(go())
+
+
+def test_only_what_an_upload_keeps_in_memory_counts_as_memory(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "UPLOADING_SHARE", body.SPOOL_BYTES + 1000)
+    assert post(alone(), FILES, files=[("file", ("a.txt", b"x" * 5_000_000))]).status_code == 200
+
+
+def test_uploads_on_their_way_count_against_the_disk(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Usage:
+        free = body.RESERVE_BYTES + 50_000
+
+    monkeypatch.setattr(body.shutil, "disk_usage", lambda folder: Usage)
+    app, content = alone(), form(9_000)
+
+    async def go() -> None:
+        async with Half(app, "192.0.2.1", FILES, content), Half(app, "192.0.2.1", FILES, content):
+            async with Half(app, "192.0.2.2", FILES, content) as third:
+                pass
+            assert third.answer.status_code == 507
+            assert "the uploads on their way may take 0.00 GB; they must leave 1 GB free" in third.answer.text
+        async with Half(app, "192.0.2.2", FILES, content) as later:
+            pass
+        assert later.answer.status_code == 200
+
+    settle(go())
+
+
 def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
     answer = post(alone(), FILES, files=[("file", ("a.txt", b"x"))])
