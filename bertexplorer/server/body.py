@@ -200,8 +200,7 @@ class UploadLimits:
         window = self.tail + chunk
         self.parts += window.count(self.delimiter)
         self.tail = window[-(len(self.delimiter) - 1) :]
-        files = self.parts if self.complete else self.parts + 1  # the last boundary begins none
-        in_memory = max(self.held, min(self.size, SPOOL_BYTES * max(1, files)))
+        in_memory = min(self.size, SPOOL_BYTES * max(1, self.parts + 1))
         if not self.hold(in_memory - self.held):
             self.reject(503, MANY_UPLOADS)
         self.held = in_memory

@@ -159,7 +159,7 @@ def test_half_sent_requests_of_one_address_leave_others_their_memory(
 def test_only_what_an_upload_keeps_in_memory_counts_as_memory(
     alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body, "UPLOADING_SHARE", body.SPOOL_BYTES + 1000)
+    monkeypatch.setattr(body, "UPLOADING_SHARE", 2 * body.SPOOL_BYTES + 1000)
     assert post(alone(), FILES, files=[("file", ("a.txt", b"x" * 5_000_000))]).status_code == 200
 
 
