@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +17,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.sentence_matrix import sentences
+from bertexplorer.analysis.tsne import tsne
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_POINTS = 10_000
-SOME = 500  # points beyond which t-SNE takes 500 steps instead of 1,000
 MANY = 2_000  # points beyond which t-SNE sees 50 principal components
 JUDGED = 1_000  # points up to which the trustworthiness is measured
 ABOVE = "your text"  # label of the workbench's sentences among other sentences
@@ -109,6 +109,8 @@ def run(
     ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP."""
     layer = layer_of(checkpoint, options.layer)
     check_given("lines", options.lines, lines or None)
+    if options.method == "UMAP":
+        import_umap()  # before anything is computed for it
     above = checkpoint.tokenizer.encode(text)
     if options.unit == "tokens":
         points, vectors, source, notes = token_points(checkpoint, above, lines, layer, options)
@@ -230,24 +232,14 @@ def project(
         raise ExplorerError(f"{method} needs at least 4 points; there are {count}. Choose PCA, or add words.")
     if method == "UMAP":
         return umap(vectors, axes), ()
-    return tsne(vectors, axes), ()
-
-
-def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
-    from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
-
-    count = len(vectors)
     if count > MANY:
         centre, components, _ = principal(vectors, 50)
         vectors = (vectors - centre) @ components.T
-    steps = 1000 if count <= SOME else 500
-    model = TSNE(axes, perplexity=min(30.0, (count - 1) / 3), init="pca", random_state=0, max_iter=steps)
-    with threadpool_limits(1):  # its threads would wait for each other while other callers keep the cores busy
-        return np.asarray(model.fit_transform(vectors.astype(np.float32)))
+    return tsne(vectors, axes), ()
 
 
-def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
+def import_umap() -> Any:
+    """The class UMAP. Raises ExplorerError if its package is not installed."""
     try:
         from umap import UMAP
     except ImportError as error:
@@ -255,7 +247,11 @@ def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
             "UMAP needs the package umap-learn, which is not installed. Run pip install umap-learn where the app runs, "
             "or choose t-SNE."
         ) from error
-    model = UMAP(n_components=axes, n_neighbors=min(15, len(vectors) - 1), random_state=0, n_jobs=1)
+    return UMAP
+
+
+def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
+    model = import_umap()(n_components=axes, n_neighbors=min(15, len(vectors) - 1), random_state=0, n_jobs=1)
     return np.asarray(model.fit_transform(vectors))
 
 

@@ -49,7 +49,8 @@ from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 
 POLL_S, PING_S = 0.5, 15.0  # between two reads of a run's log, and between two signs of life to the client
-MAX_STREAMS = 100
+MAX_STREAMS = 1000  # the server bounds those of each browser and address
+OFTEN = 100  # streams beyond which each log is read less often
 RETRY_AFTER_S = 10
 EXAMPLE = {"task": "classification", "name": "my first run", "settings": {"epochs": 1.0}}
 ROW = {"row": {"text": "a great film"}}
@@ -366,11 +367,12 @@ class Streams:
                 if run.state not in LIVE_STATES:
                     yield server_sent_event("end", await asyncio.to_thread(run_json, run), None)
                     return
-                idle = 0.0 if new else idle + POLL_S
+                poll_s = POLL_S * max(1.0, self.count / OFTEN)
+                idle = 0.0 if new else idle + poll_s
                 if idle >= PING_S:
                     idle = 0.0
                     yield b": still there\n\n"
-                await asyncio.sleep(POLL_S)
+                await asyncio.sleep(poll_s)
         except ExplorerError as error:  # the run was deleted
             yield server_sent_event("gone", {"detail": str(error)}, None)
         finally:

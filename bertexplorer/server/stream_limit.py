@@ -1,4 +1,5 @@
-"""Stream limit: bounds the streams that one browser, and all browsers, keep open: the logs of runs that they follow."""
+"""Stream limit: bounds the streams that one browser, one network address and all keep open: the logs of runs that they
+follow. A program makes up any number of browsers, but has few addresses, so others still get their streams."""
 
 from collections import Counter
 
@@ -7,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bertexplorer.server.asgi import reply
 
 MAX_OWN, MAX_ALL = 16, 1000
+MAX_NETWORK = 100  # of an address, which a class may share
 RETRY_S = 5
 
 
@@ -16,20 +18,25 @@ class StreamLimit:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.open: Counter[str] = Counter()  # owner -> open streams
+        self.of_network: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] != "events":
             await self.app(scope, receive, send)
             return
-        owner = scope["state"]["owner"]
-        if self.open[owner] >= MAX_OWN or self.open.total() >= MAX_ALL:
-            count = f"this browser has {self.open[owner]} open streams, all have {self.open.total()}"
+        owner, network = scope["state"]["owner"], scope["state"].get("network", "")
+        own, near = self.open[owner], self.of_network[network]
+        total = self.open.total()
+        if own >= MAX_OWN or near >= MAX_NETWORK or total >= MAX_ALL:
+            count = f"this browser has {own} open streams, its network {near}, all have {total}"
             await reply(send, 503, f"Busy: {count}. Close some tabs.", [("retry-after", str(RETRY_S))])
             return
         self.open[owner] += 1
+        self.of_network[network] += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self.open[owner] -= 1
-            if not self.open[owner]:
-                del self.open[owner]
+            for counter, key in ((self.open, owner), (self.of_network, network)):
+                counter[key] -= 1
+                if not counter[key]:
+                    del counter[key]

@@ -60,7 +60,8 @@ def check_alternatives(pattern: str, at: int) -> tuple[int, int]:
         item, at = read_item(pattern, at)
         if match := QUANTIFIER.match(pattern, at):
             at = match.end()
-            least, comma, most = match[1], match[2], match[3]
+            least, comma = match[1], match[2]
+            most = match[3]
             sign = match[0][0]
             item.optional = sign in "*?" or (sign == "{" and int(least or 0) == 0)
             limit = int(most or 0) if comma else int(least or 0)

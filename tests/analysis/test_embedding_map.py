@@ -1,15 +1,18 @@
 """Embedding map: points, neighbours and planes against transformers, numpy and scikit-learn."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sklearn import decomposition, manifold
+from threadpoolctl import threadpool_limits
 
-from bertexplorer.analysis import embedding_map
+from bertexplorer.analysis import embedding_map, tsne
 from bertexplorer.analysis.embedding_map import ABOVE, Options
 from bertexplorer.analysis.vectors import BUILT_IN, Line, baseline
+from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
@@ -101,6 +104,43 @@ def test_a_missing_umap_is_reported_with_its_package(small: Checkpoint, monkeypa
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ExplorerError, match="umap-learn, which is not installed. Run pip install umap-learn"):
         embedding_map.run(small, TEXT, options=Options(method="UMAP"))
+
+
+def test_a_missing_umap_is_reported_before_anything_is_computed(
+    small: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)
+    monkeypatch.setattr(embedding_map, "sentence_points", lambda *_: pytest.fail("vectors were computed"))
+    with pytest.raises(ExplorerError, match="UMAP needs the package umap-learn"):
+        embedding_map.run(small, TEXT, options=Options("sentences", method="UMAP"))
+
+
+def test_many_points_are_laid_out_in_a_process_of_their_own_as_by_scikit_learn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tsne, "SOME", 30)
+    vectors = np.random.default_rng(0).normal(size=(60, 8))
+    apart = tsne.tsne(vectors, 2)
+    model = manifold.TSNE(2, perplexity=59 / 3, init="pca", random_state=0, max_iter=1000)
+    with threadpool_limits(1):
+        expected = model.fit_transform(vectors.astype(np.float32))
+    np.testing.assert_allclose(apart, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_process_of_a_map_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Any] = []
+    start = tsne.subprocess.Popen
+
+    def slow(command: list[str], **more: Any) -> Any:
+        begun.append(start([sys.executable, "-c", "import time; time.sleep(600)"], **more))
+        return begun[-1]
+
+    monkeypatch.setattr(tsne.subprocess, "Popen", slow)
+    monkeypatch.setattr(tsne, "SOME", 3)
+    work = progress.Work(stopped=True)
+    with progress.working(work), pytest.raises(progress.Stopped):
+        tsne.tsne(np.zeros((10, 4)), 2)
+    assert begun[0].returncode != 0, "it was killed"
 
 
 @pytest.mark.parametrize("text", ["</script><img src=x onerror=1>", "a " * 3000])

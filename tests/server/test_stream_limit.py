@@ -46,6 +46,42 @@ def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyP
     settle(go())
 
 
+def test_the_streams_of_one_address_leave_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_limit, "MAX_NETWORK", 3)
+    statuses: list[int] = []
+
+    async def send(message: Any) -> None:
+        if "status" in message:
+            statuses.append(message["status"])
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def go() -> None:
+        end = asyncio.Event()
+
+        async def stream(scope: Any, receive: Any, send: Any) -> None:
+            await end.wait()
+
+        limit = StreamLimit(stream)
+
+        def opened(owner: str, network: str) -> asyncio.Task[None]:
+            scope = {"type": "http", "state": {"route": "events", "owner": owner, "network": network}}
+            return asyncio.ensure_future(limit(scope, receive, send))
+
+        program = [opened(f"made up {i}", "192.0.2.1") for i in range(50)]
+        pupil = opened("pupil", "192.0.2.2")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert sum(not task.done() for task in program) == 3 and statuses == [503] * 47
+        assert not pupil.done()
+        end.set()
+        await asyncio.gather(*program, pupil)
+        assert not limit.open and not limit.of_network
+
+    settle(go())
+
+
 def test_gradio_needs_no_heartbeat(running: Any) -> None:
     """Its route is closed: each open one would cost the server something."""
     assert httpx.get(f"{running.url}/gradio_api/heartbeat/abc").status_code == 404
