@@ -55,7 +55,12 @@ OPENED = body(
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
 VOTED = body(("question", "round", "choice"), {"question": 0, "round": 1, "choice": 2})
-REJOINED = body(("number",), {"number": 7}, number={"type": "integer", "description": "It stood below the last vote."})
+REJOINED = body(
+    ("number", "letters"),
+    {"number": 7, "letters": "ABCD"},
+    number={"type": "integer", "description": "It stood below the last vote."},
+    letters={**TEXT, "description": "They stood beside the number."},
+)
 DOOR = body(("open",), {"open": False})
 STEPPED = body(
     ("question", "phase", "to"),
@@ -206,14 +211,16 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         given = fields(parse_json(await request.body()), "question", "round", "choice")
         vote = integer(given, "question"), integer(given, "round"), parse_choice(room, given)
         await run_in_threadpool(rooms.vote, room, owner, *vote)
-        return to_response(json_reply({"saved": given["choice"], "number": room.voters.get(room.voter(owner))}))
+        return to_response(json_reply({"saved": given["choice"], **own_number(room, owner)}))
 
     @router.post("/{code}/rejoin", operation_id="rejoin-class", summary="Rejoin a class", openapi_extra=REJOINED)
     async def rejoin(request: Request, code: str) -> Response:
-        """After the address of the server has changed: be the phone that had this number, so that its votes count
-        once."""
+        """After the address of the server has changed: be the phone that had this number and these letters, so that its
+        votes count once."""
         room, owner = find_room(rooms, request, code)
-        rooms.rejoin(room, owner, integer(fields(parse_json(await request.body()), "number"), "number"))
+        given = fields(parse_json(await request.body()), "number", "letters")
+        network = request.scope["state"].get("network", "")
+        rooms.rejoin(room, owner, integer(given, "number"), str(given["letters"]), network)
         return to_response(json_reply(snapshot(room, owner)))
 
 
@@ -273,12 +280,19 @@ def snapshot(room: Room, owner: str) -> dict[str, Any]:
         "prompt": tree(question.prompt),
         "percent": in_percent(question.prompt),
         "choices": [inline(text) for text in question.choices],
-        "number": room.voters.get(voter),
+        **own_number(room, owner),
         "own": [None, *(room.votes.get((room.at, round), {}).get(voter) for round in (1, 2))],  # by the round
     }
     if room.has_moved:
         out["moved"] = True
     return {**out, "reveal": room.reveals.get(room.at), **results(room)} if room.phase == "reveal" else out
+
+
+def own_number(room: Room, owner: str) -> dict[str, Any]:
+    """The number of the phone *owner* and the letters that prove it; None before its first vote."""
+    voter = room.voter(owner)
+    number = room.voters.get(voter)
+    return {"number": number, "letters": room.letters(voter) if number else None}
 
 
 def results(room: Room) -> dict[str, Any]:

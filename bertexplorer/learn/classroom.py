@@ -22,9 +22,18 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.room import PRESENT_S, ROUND, Question, Room, append_line, apply_line, replay, write_through
+from bertexplorer.learn.room import (
+    LETTERS,
+    PRESENT_S,
+    ROUND,
+    Question,
+    Room,
+    append_line,
+    apply_line,
+    replay,
+    write_through,
+)
 
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question, or a later one
     "lobby": ("vote1", "next"),
     "vote1": ("closed1",),
@@ -43,6 +52,7 @@ MAX_VOTERS = 1000
 MAX_QUESTIONS = 50
 MAX_CHOICES = 40
 MAX_ADDRESSES = 20  # of the server, during one class
+MAX_WRONG, WRONG_S = 20, 60.0  # wrong letters beside a number that one network may send within so many seconds
 JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long
 EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
 IDLE_S = 600.0  # and after this long one that nobody uses, if the server is full and another class is opened
@@ -249,9 +259,10 @@ class Classroom:
                 append_line(room, {"address": address})
                 apply_line(room, {"address": address})
 
-    def rejoin(self, room: Room, owner: str, number: int) -> None:
-        """Make the new phone *owner* the one that has *number* in the class, so that its votes count once. Raises
-        ExplorerError if there is no such phone, if that one is still here, or if *owner* has voted."""
+    def rejoin(self, room: Room, owner: str, number: int, letters: str, network: str = "") -> None:
+        """Make the new phone *owner* the one that has *number* in the class, so that its votes count once. *letters*:
+        what stood beside the number, which nobody else has seen. *network*: where the phone is. Raises ExplorerError if
+        there is no such phone, if that one is still here, or if *owner* has voted."""
         with self.lock:
             voter = room.voter(owner)
             if not room.has_moved:
@@ -261,11 +272,24 @@ class Classroom:
                 raise ExplorerError(f"Nobody in this class has the number {number}. It stood below your last vote.")
             if voter in room.voters:
                 raise ExplorerError("This phone has voted at the new address already.")
+            self.check_letters(room, earlier, letters, network)
             if self.clock() - room.last_polls.get(earlier, float("-inf")) < PRESENT_S:
                 raise ExplorerError(f"The phone with the number {number} is still here. Look at yours again, or wait.")
             append_line(room, {"rejoined": [voter, earlier]})
             apply_line(room, {"rejoined": [voter, earlier]})
             room.last_polls[earlier] = self.clock()
+
+    def check_letters(self, room: Room, voter: str, letters: str, network: str) -> None:
+        """Raises ExplorerError unless *letters* are those of *voter*, or if many wrong ones came from *network*."""
+        now = self.clock()
+        wrong = [at for at in room.wrong_letters.get(network, []) if now - at < WRONG_S]
+        if len(wrong) >= MAX_WRONG:
+            raise ExplorerError("Many wrong letters were typed. Wait a minute, then try again.")
+        if not secrets.compare_digest(letters.strip().upper().encode(), room.letters(voter).encode()):
+            room.wrong_letters[network] = [*wrong, now]
+            while len(room.wrong_letters) > MAX_VOTERS:
+                del room.wrong_letters[next(iter(room.wrong_letters))]
+            raise ExplorerError("The letters beside the number are others. Both stood below your last vote: 7-ABCD.")
 
     def set_door(self, room: Room, owner: str, is_open: bool) -> None:
         """Open or close the door to phones that have not joined. Raises ExplorerError for anyone but the teacher."""

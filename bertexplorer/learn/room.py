@@ -19,6 +19,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 PRESENT_S = 15.0  # a phone counts as present for this long after its last poll
 MIN_POLL_MS, POLL_MS_PER_PHONE = 1500, 8  # 125 polls a second of a large class take about a fifth of a core
 ROUND = {"vote1": 1, "vote2": 2}  # phase -> the round in which it takes votes
@@ -67,6 +68,7 @@ class Room:
     salt: str = ""  # of the names of voters: the first code of the class
     origin: str = ""  # a hash of the address of the teacher's network; "" if it is not known
     last_activity: float = 0.0  # when the teacher's browser last asked for anything
+    wrong_letters: dict[str, list[float]] = field(default_factory=dict)  # network -> when it sent wrong ones
     clock: Callable[[], float] = time.time
     ended: bool = False
 
@@ -74,6 +76,12 @@ class Room:
         """A name for the browser *owner* that is valid in this room only."""
         name = sha256(f"{self.salt or self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
         return self.rejoined.get(name, name)
+
+    def letters(self, voter: str) -> str:
+        """What makes a phone *voter* again at another address, beside its number: four letters that only it was shown.
+        The name of a voter never leaves the server."""
+        digest = sha256(f"letters of {voter}".encode()).digest()
+        return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:4])
 
     @property
     def has_moved(self) -> bool:

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx
 import pytest
 from starlette.datastructures import URL
 from starlette.requests import Request
@@ -236,12 +237,20 @@ def test_after_a_change_of_address_a_phone_is_told_and_rejoins_by_its_number(tau
     first = room.phone()
     room.seen(room.teacher)
     room.until("vote1")
-    assert room.vote(first, 0).json() == {"saved": 0, "number": 1}
+    saved = room.vote(first, 0).json()
+    assert saved == {"saved": 0, "number": 1, "letters": room.seen(first)["letters"]} and len(saved["letters"]) == 4
     assert "moved" not in room.seen(first)
     port = taught.url.rpartition(":")[2]
     answer = room.teacher.get(f"/class/{room.code}", headers={"host": f"localhost:{port}"}).json()
     assert answer["address"] == f"http://localhost:{port}/j/{room.code}" and answer["moved"]
     late = room.phone()
-    assert room.seen(late)["moved"] and room.seen(late)["number"] is None and room.seen(first)["number"] == 1
-    refused(late.post(f"/class/{room.code}/rejoin", json={"number": 1}), "The phone with the number 1 is still here.")
-    refused(late.post(f"/class/{room.code}/rejoin", json={"number": "1"}), "number: got '1'; wanted a whole number.")
+    seen = room.seen(late)
+    assert seen["moved"] and seen["number"] is None and seen["letters"] is None and room.seen(first)["number"] == 1
+
+    def rejoin(**given: Any) -> httpx.Response:
+        return late.post(f"/class/{room.code}/rejoin", json=given)
+
+    refused(rejoin(number=1, letters=saved["letters"]), "The phone with the number 1 is still here.")
+    refused(rejoin(number="1", letters="ABCD"), "number: got '1'; wanted a whole number.")
+    refused(rejoin(number=1, letters="AAAA"), "The letters beside the number are others.")
+    refused(rejoin(number=1), "Send an object with number, letters.")

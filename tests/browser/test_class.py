@@ -16,7 +16,7 @@ from tests.browser.test_learn import answered
 LESSON = "learn?lesson=what-is-inside"
 FIRST = ("The layers, by far", "Both have about the same number", "The table, by far")
 SECOND = ("philosopher", "gpu", "yesterday", "more than one of them")
-SAVED = re.compile(r"^Saved\. You may change it until the vote ends\. You are number \d+\.$")
+SAVED = re.compile(r"^Saved\. You may change it until the vote ends\. You are number \d+-[A-Z]{4}\.$")
 MAX_KB = 20
 LATE_S = 3  # of a network in a full hall
 

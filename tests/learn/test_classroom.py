@@ -8,7 +8,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import room as one_room
 from bertexplorer.learn.class_votes import vote_table
-from bertexplorer.learn.classroom import MAX_ADDRESSES, NEXT, ROUND, Classroom
+from bertexplorer.learn.classroom import MAX_ADDRESSES, MAX_WRONG, NEXT, ROUND, WRONG_S, Classroom
 from bertexplorer.learn.room import Question
 
 QUESTIONS = (Question("Which?", ("a", "b", "c")), Question("How many?", ()), Question("And now?", ("x", "y")))
@@ -99,10 +99,16 @@ def moved_class(rooms, clock):
     return room
 
 
+def letters(room, number):
+    """What the phone with this number was shown beside it."""
+    voter = next((voter for voter, one in room.voters.items() if one == number), "nobody")
+    return room.letters(voter)
+
+
 def test_a_phone_keeps_its_vote_when_the_address_changes(rooms, clock):
     room = moved_class(rooms, clock)
     assert room.has_moved and room.voters[room.voter("p")] == 1 and room.voters[room.voter("q")] == 2
-    rooms.rejoin(room, "n", 2)
+    rooms.rejoin(room, "n", 2, letters(room, 2))
     rooms.vote(room, "n", 0, 1, 2)  # changes the vote of q instead of adding one
     for kept in (room, again(rooms).room(room.code)):
         assert kept.counts(0, 1) == [1, 0, 1] and kept.voter("n") == kept.voter("q") and kept.has_moved
@@ -117,30 +123,56 @@ def test_after_a_change_of_address_the_door_lets_voters_in_and_nobody_else(rooms
     rooms.record_poll(room, "late")  # it may be one of those that were here
     with pytest.raises(ExplorerError, match="The door of this class is closed"):
         rooms.vote(room, "late", 0, 1, 0)
-    rooms.rejoin(room, "late", 2)
+    rooms.rejoin(room, "late", 2, letters(room, 2))
     rooms.vote(room, "late", 0, 1, 2)
     assert room.counts(0, 1) == [1, 0, 1]
 
 
 def test_a_number_is_given_to_nobody_else(rooms, clock):
     room = moved_class(rooms, clock)
-    rooms.rejoin(room, "n", 2)
+    rooms.rejoin(room, "n", 2, letters(room, 2))
     rooms.record_poll(room, "m")
     with pytest.raises(ExplorerError, match="The phone with the number 2 is still here."):
-        rooms.rejoin(room, "m", 2)
+        rooms.rejoin(room, "m", 2, letters(room, 2))
     room = moved_class(rooms, clock)
     rooms.record_poll(room, "p")  # still here, at the old address
     with pytest.raises(ExplorerError, match="The phone with the number 1 is still here."):
-        rooms.rejoin(room, "n", 1)
+        rooms.rejoin(room, "n", 1, letters(room, 1))
     with pytest.raises(ExplorerError, match="Nobody in this class has the number 3."):
-        rooms.rejoin(room, "n", 3)
+        rooms.rejoin(room, "n", 3, letters(room, 3))
     rooms.vote(room, "n", 0, 1, 2)
     with pytest.raises(ExplorerError, match="This phone has voted at the new address already."):
-        rooms.rejoin(room, "n", 2)
+        rooms.rejoin(room, "n", 2, letters(room, 2))
     same = opened(rooms, "vote1")
     rooms.record_address(same, "http://10.0.0.1/j/Y")
     with pytest.raises(ExplorerError, match="The address of this class has not changed"):
-        rooms.rejoin(same, "n", 1)
+        rooms.rejoin(same, "n", 1, letters(same, 1))
+
+
+def test_a_number_without_its_letters_is_no_phone(rooms, clock):
+    """Numbers are small and can be guessed: the vote of a phone that is away stays its own."""
+    room = moved_class(rooms, clock)
+    rooms.set_door(room, TEACHER, False)
+    own = letters(room, 2)
+    assert len(own) == 4 and own != letters(room, 1)
+    for guess in ("", "ABCD", letters(room, 1)):
+        with pytest.raises(ExplorerError, match="The letters beside the number are others"):
+            rooms.rejoin(room, "stranger", 2, guess)
+    with pytest.raises(ExplorerError, match="The door of this class is closed"):
+        rooms.vote(room, "stranger", 0, 1, 0)
+    assert room.voter("stranger") not in room.voters
+    rooms.rejoin(room, "n", 2, f" {own.lower()} ")
+    assert letters(again(rooms).room(room.code), 2) == own
+
+
+def test_letters_are_guessed_a_few_times_a_minute_only(rooms, clock):
+    room = moved_class(rooms, clock)
+    for guess in range(100):
+        with pytest.raises(ExplorerError, match="The letters beside" if guess < MAX_WRONG else "Many wrong letters"):
+            rooms.rejoin(room, f"program {guess}", 2, "ABCD", "192.0.2.1")
+    rooms.rejoin(room, "n", 2, letters(room, 2), "192.0.2.2")
+    clock.later += WRONG_S
+    rooms.rejoin(room, "m", 1, letters(room, 1), "192.0.2.1")
 
 
 def test_a_class_has_a_limit_of_addresses(rooms, clock):
