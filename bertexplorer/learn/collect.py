@@ -55,6 +55,8 @@ class Reader(HTMLParser):
 def read_hand_in(path: Path) -> HandIn:
     """The content of one file."""
     try:
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            return HandIn(path.name, problem="it is a folder, a pipe or a device; wanted a file")
         if path.stat().st_size > MAX_BYTES:
             return HandIn(path.name, problem=f"it has more than {MAX_BYTES // 1_000_000} MB")
         reader = Reader()
@@ -63,6 +65,8 @@ def read_hand_in(path: Path) -> HandIn:
         return HandIn(path.name, problem=f"it cannot be read: {error.strerror}")
     except UnicodeDecodeError:
         return HandIn(path.name, problem="it is not UTF-8 text")
+    except (AssertionError, ValueError, RecursionError):  # Python's parser gives up on some malformed pages
+        return HandIn(path.name, problem="it is not a page that can be read; ask for the file again")
     if not reader.found:
         return HandIn(path.name, problem="it has no answers of BERT Explorer; wanted a file saved with “Hand in”")
     try:
@@ -94,6 +98,8 @@ def collect(
                 row |= graded(explore, lesson, hand_in, opening, known)
             except ExplorerError as error:
                 row["problem"] = str(error)
+            except Exception as error:  # one file must not end the grading of all others
+                row["problem"] = f"it cannot be graded ({type(error).__name__}); ask for the file again"
         yield row
 
 

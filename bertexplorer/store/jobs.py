@@ -7,6 +7,7 @@ FOLDER/.trash/ID/    a deleted run, for a week
 """
 
 import json
+import re
 import secrets
 import shutil
 import threading
@@ -23,6 +24,7 @@ from bertexplorer.store.runs import Job, Run
 from bertexplorer.training.checkpointing import flush
 
 RESERVE_BYTES = 1_000_000_000  # of the disk to leave free
+LEFTOVER = re.compile(r"tmp[a-z0-9_]{8}")  # as Python names a temporary folder
 OWNED = "(? IS NULL OR owner = ? OR owner = ?)"
 
 
@@ -46,6 +48,7 @@ class Jobs:
         try:
             self.trash.collect_orphans()
             self.trash.purge()
+            self.delete_leftovers()
         except BaseException:
             self.close()
             raise
@@ -53,6 +56,12 @@ class Jobs:
     def close(self) -> None:
         """Release the folder for another server. Runs continue."""
         self.table.close()
+
+    def delete_leftovers(self) -> None:
+        """Delete the temporary folders of previews that a kill has left here: no other server uses this folder."""
+        for path in self.folder.iterdir():
+            if LEFTOVER.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
 
     # Actions of people
 

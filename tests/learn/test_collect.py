@@ -3,6 +3,7 @@
 import csv
 import html
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,31 @@ def test_files_without_answers_are_named(explore: Explore, tmp_path: Path) -> No
     assert all(
         part in problem for part, problem in zip(("no answers", "UTF-8", "cannot be read"), problems, strict=True)
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
+def test_a_broken_file_is_named_and_the_others_are_graded(
+    explore: Explore, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = {LESSON.questions[0].id: {"answer": 0}}
+    good, strange = write("good", answer), write("strange", {LESSON.questions[0].id: {"answer": {"a": []}}})
+    broken, pipe = tmp_path / "broken.html", tmp_path / "pipe.html"
+    broken.write_text("<![x", "utf-8")
+    os.mkfifo(pipe)
+    paths = (broken, pipe, tmp_path, Path("/dev/zero"), strange, good)
+    rows = rows_of(explore, *paths)
+    problems = [str(row["problem"]) for row in rows]
+    assert "it is not a page that can be read" in problems[0]
+    assert all("wanted a file" in problem for problem in problems[1:4])
+    assert [row["file"] for row in rows] == [path.name for path in paths]
+    assert rows[-1]["of"] and not problems[-1]
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(collect, "is_right", fails)
+    [row] = rows_of(explore, good)
+    assert row["problem"] == "it cannot be graded (ZeroDivisionError); ask for the file again"
 
 
 def test_the_version_is_that_of_what_counts_and_of_no_language() -> None:

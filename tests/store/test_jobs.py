@@ -89,6 +89,21 @@ def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch
     assert order == ["spec.json", run.id, "runs", "row"]
 
 
+def test_what_a_killed_preview_left_is_deleted_at_the_start(tmp_path: Path) -> None:
+    first = Jobs(tmp_path / "runs", reserve=0)
+    run = first.accept("a", "b", SPEC)
+    first.close()
+    for name in ("tmpab12_xyz", "tmp of mine"):
+        (tmp_path / "runs" / name).mkdir()
+        (tmp_path / "runs" / name / "rows.csv").write_text("text,label")
+    again = Jobs(tmp_path / "runs", reserve=0)
+    try:
+        assert not (tmp_path / "runs" / "tmpab12_xyz").exists()
+        assert (tmp_path / "runs" / "tmp of mine").exists() and run.folder.exists()
+    finally:
+        again.close()
+
+
 def test_five_clicks_start_one_run(jobs: Jobs) -> None:
     gate = threading.Barrier(5)
 
