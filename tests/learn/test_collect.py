@@ -108,7 +108,7 @@ def test_a_broken_file_is_named_and_the_others_are_graded(
     answer = {LESSON.questions[0].id: {"answer": 0}}
     good, strange = write("good", answer), write("strange", {LESSON.questions[0].id: {"answer": {"a": []}}})
     broken, pipe = tmp_path / "broken.html", tmp_path / "pipe.html"
-    broken.write_text("<![x", "utf-8")
+    broken.write_text("<p><![x\n<p>", "utf-8")
     os.mkfifo(pipe)
     paths = (broken, pipe, tmp_path, Path("/dev/zero"), strange, good)
     rows = rows_of(explore, *paths)
