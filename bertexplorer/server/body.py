@@ -127,8 +127,10 @@ class BodyLimits:
             self.on_disk -= needed
             self.uploads.remove(network, upload.held)
         if upload.rejected and not started:
+            rejected = Rejected(upload.rejected.status, upload.rejected.detail)
+            upload.rejected = rejected  # that which was raised holds on to all that had arrived
             await upload.drain()
-            raise upload.rejected
+            raise rejected
 
     def check_space(self, upload: "UploadLimits", owner: str) -> None:
         """Reject an upload if the disk has no room for it and for all others on their way, or if its owner's quota is

@@ -58,7 +58,10 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
     for file in weights:
         digest.update(read_header(file, name))
     for file in others:
-        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as stream:
+            while part := stream.read(1_000_000):
+                digest.update(part)
     key = digest.hexdigest()
     verdict = remembered_verdict(key, data_dir)
     if verdict is None:

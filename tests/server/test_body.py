@@ -156,6 +156,21 @@ def test_half_sent_requests_of_one_address_leave_others_their_memory(
     settle(go())
 
 
+def test_nothing_of_a_rejected_upload_is_kept_while_its_rest_is_discarded(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[Any] = []
+    drain = body.UploadLimits.drain
+
+    async def looked(upload: Any) -> None:
+        held.append(upload.rejected.__traceback__)  # its frames would hold all that had arrived
+        await drain(upload)
+
+    monkeypatch.setattr(body.UploadLimits, "drain", looked)
+    answer = post(alone(upload_mb=1), FILES, files=[("file", ("a.txt", b"x" * 1_300_000))])
+    assert answer.status_code == 413 and held == [None]
+
+
 def test_only_what_an_upload_keeps_in_memory_counts_as_memory(
     alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
