@@ -9,6 +9,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 
 import numpy as np
@@ -27,18 +28,17 @@ def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
     """Places for *vectors*. Raises Stopped if nobody waits for them any more."""
     if len(vectors) <= SOME:
         return fit(vectors, axes)
-    file = io.BytesIO()
-    np.save(file, vectors.astype(np.float32))
     command = [sys.executable, "-m", "bertexplorer.analysis.tsne", str(axes)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
-    sent: bytes | None = file.getvalue()
+    with tempfile.TemporaryFile() as file:  # a pipe would be full before it is read
+        np.save(file, vectors.astype(np.float32))
+        file.seek(0)
+        process = subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         while True:
             try:
-                found, _ = process.communicate(sent, timeout=POLL_S)
+                found, _ = process.communicate(timeout=POLL_S)
                 break
             except subprocess.TimeoutExpired:
-                sent = None  # it is on its way
                 progress.check()
     finally:
         if process.poll() is None:
@@ -64,7 +64,7 @@ def fit(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n ax
 def main(axes: str) -> None:
     """Read vectors from stdin and write their places to stdout, after everybody else's work."""
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(5)
     with suppress(ImportError, ValueError, OSError):  # there are no such limits on Windows
         import resource
 

@@ -119,7 +119,7 @@ def test_many_points_are_laid_out_in_a_process_of_their_own_as_by_scikit_learn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tsne, "SOME", 30)
-    vectors = np.random.default_rng(0).normal(size=(60, 8))
+    vectors = np.random.default_rng(0).normal(size=(60, 2000))  # more than a pipe holds
     apart = tsne.tsne(vectors, 2)
     model = manifold.TSNE(2, perplexity=59 / 3, init="pca", random_state=0, max_iter=1000)
     with threadpool_limits(1):

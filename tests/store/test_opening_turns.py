@@ -11,7 +11,7 @@ from bertexplorer.engine.progress import Work, working
 from bertexplorer.engine.queues import Busy, RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store import examine, opening_turns
+from bertexplorer.store import examine, opening_turns, tokenizer_bounds
 from bertexplorer.store.opening_turns import OpeningTurns
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
@@ -93,7 +93,7 @@ def test_a_pipe_is_refused(tiny_copy: Tiny, tmp_path: Path) -> None:
 
 
 def test_a_vocabulary_of_too_many_entries_is_refused(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(tokenizer_bounds, "MAX_OTHER_WORDS", 5)
     with pytest.raises(ExplorerError, match="The vocabulary has .* entries; wanted 5 at most"):
         examine.open_files(str(tiny_copy("bert")))
 
