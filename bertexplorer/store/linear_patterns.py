@@ -14,7 +14,7 @@ MAX_LENGTH = 1000  # characters of an expression
 FEW = 8  # repetitions that count as a bounded number
 MAX_OPTIONAL = 4  # parts of one alternative that may be absent: each may double the ways to match
 GROUPS = ("?:", "?i:", "?=", "?!", "?<!", "?<=")  # what may begin a group, apart from nothing
-QUANTIFIER = re.compile(r"(?:[*+?]|\{(\d*)(,?)(\d*)\})[?+]?")
+QUANTIFIER = re.compile(r"(?:[*+?]|\{(\d*)(?:(,)(\d*))?\})[?+]?")
 ESCAPE = re.compile(r"\\(?:[pP]\{\^?\w{1,40}\}|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|[^1-9gkpPxu])")
 
 
