@@ -209,7 +209,7 @@ class Board extends HTMLElement {
         h("p", { class: "code", translate: "no" }, code),
         h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")),
         moved && !large ? h("p", {}, "The address has changed. Scan it again; your votes stay.") : "",
-        note && large ? h("p", { class: "message error" }, note) : "",
+        note && (large || this.role === "desk") ? h("p", { class: "message error unreachable" }, note) : "",
       ),
     );
   }

@@ -2,6 +2,7 @@
 // with {set, view, picked} at a press on a point with a target.
 import { h } from "./kit.js";
 import { open } from "./model_picture.js";
+import { typeSize } from "./present.js";
 
 const loaded = {};  // bundle -> its Plotly
 const inSpace = (figure) => figure.data.some((trace) => trace.type === "scatter3d");
@@ -27,10 +28,12 @@ export function plotly(figure) {
 
 const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // the magnification of figures on a projector
 const LARGEST = 3.2, PRESENTED = 0.57;  // in a presentation: its greatest magnification, and its share of the height of the screen
-/** How much larger than usual a figure of this *height* is drawn in *place*. */
+/** How much larger than usual a figure of this *height* is drawn in *place*. In a presentation its words grow with the screen, as
+ *  all others do, even if it is then higher than the screen. */
 function magnification(place, height) {
   if (!place.closest(".presenting")) return PROJECTOR.matches ? PROJECTED : 1;
-  return Math.min(LARGEST, Math.max(1, Math.min(innerWidth / 1000, (PRESENTED * innerHeight) / height)));
+  const fits = Math.min(innerWidth / 1000, (PRESENTED * innerHeight) / height);
+  return Math.min(LARGEST, Math.max(fits, typeSize()));
 }
 const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, besides font sizes and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");

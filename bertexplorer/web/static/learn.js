@@ -69,7 +69,7 @@ class Learn extends HTMLElement {
       this.schema.site
         ? ""
         : h("p", { class: "hint" },
-          "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers.",
+          "With a class: open a lesson and press “Ask the class” below it. Phones join with a QR code, and vote before BERT answers.",
         ),
       this.schema.site ? "" : this.#ownClass(),
       this.lectures.length
@@ -307,10 +307,11 @@ class Learn extends HTMLElement {
       class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one),
     }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
     return [
-      h("div", { class: "row" }, this.#backLink(), this.schema.site ? "" : askClass, translations),
+      h("div", { class: "row" }, this.#backLink(), translations),
       ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []),
       article,
       this.status,
+      this.schema.site ? "" : h("div", { class: "row" }, askClass),  // below: a pupil's first button is an answer
       teachers,
       h("div", { class: "row" },
         student, hand, again,
