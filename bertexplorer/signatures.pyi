@@ -25,7 +25,7 @@ def forward_pass(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
         pick: words that the analysis is about, or spans (side, start, end)
-        layer: Open layer, 0 to 100 (0: the one with the head that shows most)
+        layer: Open layer, 0 to 100 (0: the one whose head connects the followed token most)
     """
 def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result:
     """The checkpoint's predictions for each mask, and their entropy.
@@ -69,7 +69,8 @@ def pseudo_likelihood(text: str, pair: str = '', *, checkpoint: str | Path | Ber
     """
 def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), other: str = '', named: int = 8) -> Result:
     """One mask in two sentences, compared over the whole vocabulary.
-    Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none.
+    Compare the first mask of *text* with that of the other sentence: *options.other*, or else the second text, and
+    then each is read alone. Raises ExplorerError if there is no other sentence, or if one has no mask.
     Args:
         text: the text; [MASK] stands for a hidden word
         pair: a second text
@@ -77,7 +78,7 @@ def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
         pick: words that the analysis is about, or spans (side, start, end)
-        other: Second sentence (with [MASK] in it)
+        other: Other sentence (with [MASK] in it; or type it as the second sentence)
         named: Words named on each side, 1 to 50
     """
 def left_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 8) -> Result:
@@ -245,13 +246,14 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         direction: Sentences (A to B: A looks at B)
         measure: Measure (norm: length of what is taken in (Kobayashi et al., 2020))
     """
-def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result:
+def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 0, head: int = 0) -> Result:
     """The products of single dimensions that add up to the attention score of one token in one head.
     The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
     up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
     include their biases and, in ModernBERT, the rotary positions. In MPNet and DeBERTa the distance of the two tokens
     adds to the score.
-    The token is the first that was picked, else the first mask, else the first that is not special. Raises
+    The token is the first that was picked, else the first mask, else the first that is not special. Without a layer and
+    a head it is the head with the strongest link from this token to another word, the first if there is none. Raises
     ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)
     Args:
@@ -261,8 +263,8 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
         pick: words that the analysis is about, or spans (side, start, end)
-        layer: Layer, 1 to 100
-        head: Head, 1 to 100
+        layer: Layer, 0 to 100 (0: where the token looks at another word most)
+        head: Head, 0 to 100 (0: the one that looks at another word most)
     """
 def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result:
     """How much of each input token can reach a token of a later layer, through the layers in between.
@@ -358,10 +360,12 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         baseline: Subtract random pairs (the mean cosine of two random words)
     """
-def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result:
+def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words', 'their differences'] = 'all words') -> Result:
     """The path of a word's vector through the layers, seen in one fixed plane.
-    Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
-    and for an unknown layer.
+    Follow each occurrence of the word, the vectors of its pieces averaged. The plane is that of the first two
+    principal components of all vectors of all layers, of the words' own, or of their differences: what each has beside
+    the mean of the words in its layer, so that what all do alike is left out. Raises ExplorerError if there is no
+    occurrence, only one to take differences of, and for an unknown layer.
     Args:
         text: the text; [MASK] stands for a hidden word
         pair: a second text
@@ -372,7 +376,7 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         word: Word (empty: the picked one; commas between several)
         sentences: Other sentences (one per line, or with | between)
-        plane: Plane (these words: where their own vectors differ most)
+        plane: Plane (these words: where they move most; their differences: where they part from each other)
     """
 def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
     """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
@@ -567,7 +571,7 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         most: Cases at most, 1 to 1000 (the same number of each category)
         rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in suite)
     """
-def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """From which layer a linear classifier reads a property of words or sentences, compared with a control task.
     Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
@@ -623,13 +627,13 @@ class Methods:
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
-    def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result: ...
+    def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0, head: int = 0) -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
     def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
-    def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result: ...
+    def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words', 'their differences'] = 'all words') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', prompt: str = '', line_prompt: str = '', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
@@ -640,5 +644,5 @@ class Methods:
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
     def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
-    def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def counterfactuals(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result: ...
