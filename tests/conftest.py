@@ -51,16 +51,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "browser"):
             item.add_marker(pytest.mark.browser)
-        if names_precision(item.path):
+        if selects_precision(item.path):
             item.add_marker(pytest.mark.precision)
         if not SHARED.is_dir() and item.get_closest_marker("shared"):
             item.add_marker(pytest.mark.skip(reason="needs the optional shared checkpoints"))
 
 
 @cache
-def names_precision(file: Path) -> bool:
-    """Whether the tests of *file* name a precision, so that its answers may depend on what `auto` selects."""
-    return any(name in file.read_text("utf-8") for name in ('"auto"', "bf16"))
+def selects_precision(file: Path) -> bool:
+    """Whether the tests of *file* let `auto` select a precision."""
+    return '"auto"' in file.read_text("utf-8")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
