@@ -139,10 +139,13 @@ def words(fig: Chart, result: WordPath, crowd: np.ndarray, ranges: list[list[flo
 
 def curves(fig: Chart, result: WordPath) -> None:
     """How alike the paths are, layer by layer; of a single one, its cosine with its own input."""
-    if result.apart is not None:
-        values, colour, name = result.apart, TEXT, "with each other"
+    values = result.to_input[0] if result.apart is None else result.apart
+    if result.apart is None:
+        name = label(result.occurrences[0].word, 8)
+        colour = GROUPS[0]
     else:
-        values, colour, name = result.to_input[0], GROUPS[0], label(result.occurrences[0].word, 8)
+        name = "with each other"
+        colour = TEXT
     lines = [kit.LayerLine(name, f"{values[-1]:.2f} {name}", values.round(4), colour, "solid")]
     ends = (min(0.0, float(values.min())), 1.0)
     kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)

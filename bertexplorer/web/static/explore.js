@@ -54,7 +54,8 @@ class Explore extends HTMLElement {
     // until the answer arrives
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
     this.#fill();
-    this.strip.expect([text, this.state.now.pair || query.get("pair")].filter(Boolean).map((one) => one.slice(0, LONGEST_EXPECTED)), this.view.press);
+    const typed = [text, this.state.now.pair || query.get("pair")].filter(Boolean);
+    this.strip.expect(typed.map((one) => one.slice(0, LONGEST_EXPECTED)), this.view.press);
     this.picker.show(this.state.now, null);
     this.state.open(location.search);
   }

@@ -40,7 +40,8 @@ function encodeOther(bert, text) {
 /** The *count* words of each side that add most to the divergence, among the likely ones. */
 function mostDifferent(first, second, pieces, count) {
   const ratio = (i) => second[i] - first[i], towards = (i) => Math.sign(ratio(i)) * divergenceOf(first[i], second[i]);
-  const order = range(pieces.length).filter((i) => Math.max(first[i], second[i]) >= Math.log(FLOOR)).sort((a, b) => towards(a) - towards(b));
+  const likely = range(pieces.length).filter((i) => Math.max(first[i], second[i]) >= Math.log(FLOOR));
+  const order = likely.sort((a, b) => towards(a) - towards(b));
   const falling = order.slice(0, count).filter((i) => ratio(i) < 0), rising = order.reverse().slice(0, count).filter((i) => ratio(i) > 0);
   return [...falling, ...rising].map((id) => ({ token: pieces[id], id, first: first[id], second: second[id], ratio: ratio(id) }));
 }

@@ -102,7 +102,8 @@ function drawLines(chart, { within, between, mean: all, baseline: random, layer,
   const own = within
     ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]]
     : [["the word", ACCENT, "solid", all]];
-  const above = own.map(([name, colour, dash, values]) => [name, colour, dash, values.map((one, at) => one - random[at])]);  // as in the cells
+  const less = (values) => values.map((one, at) => one - random[at]);  // as in the cells
+  const above = own.map(([name, colour, dash, values]) => [name, colour, dash, less(values)]);
   const drawn = subtract ? above : [...own, ["random words", ORANGE, "dot", random]];
   const lines = drawn.map(([name, colour, dash, values]) => ({
     name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash,

@@ -33,7 +33,10 @@ export async function run(bert, text, options) {
   const single = range(places.length).filter((i) => places[i].positions.length === 1);
   const parting = options.plane === "their differences";
   if (parting && own.length < 2) throw new Refusal("There is only one path, which differs from none. Add a sentence with the same word.");
-  const less = (some) => { const centre = meanRow(own.map((i) => some[i])); return some.map((row) => row.map((one, at) => one - centre[at])); };
+  const less = (some) => {
+    const centre = meanRow(own.map((i) => some[i]));
+    return some.map((row) => row.map((one, at) => one - centre[at]));
+  };
   const vectors = parting ? read.map(less) : read;
   const others = single.filter((i) => !parting && !occurrences
     .some((one) => one.index === places[i].index && one.positions.includes(places[i].positions[0])));
