@@ -351,7 +351,7 @@ def test_notes_go_to_stderr(run: Run) -> None:
         (["fill-mask", FRANCE, "--top", "1000"], "Answers: got 1000; wanted a whole number from 1 to 100"),
         (["fill-mask", FRANCE, "--top", "many"], "Answers: got 'many'"),
         (["fill-mask", FRANCE, "--precision", "fp8"], "invalid choice: 'fp8'"),
-        (["contrast", FRANCE], "second sentence is missing"),
+        (["contrast", FRANCE], "other sentence is missing"),
         (["template", FRANCE], "no alternatives"),
         (["pseudo-likelihood", "a", "--hide", "nothing"], "invalid choice: 'nothing'"),
         (["no-such-analysis", "a"], "invalid choice"),

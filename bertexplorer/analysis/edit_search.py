@@ -87,7 +87,7 @@ def words_to_try(editor: Editor, single: bool, edits: int, candidates: int) -> t
     """(indices of the words to try, how many were left out). In a long text those with the largest gradient times input
     are tried. *single*: only words of one piece can be replaced. Raises ExplorerError if no word can."""
     free = list(editor.replaceable)
-    if not free and editor.free and editor.excluded:
+    if not free and any(editor.words[i].text.casefold() in editor.excluded for i in editor.free):
         raise ExplorerError(
             "Besides the mask, the text has only function words, which are not replaced. Allow function words too, or "
             "type a longer sentence."

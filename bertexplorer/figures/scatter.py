@@ -97,11 +97,17 @@ def overlap(a: Box, b: Box) -> bool:
 
 
 def excerpt(sentence: str, start: int, end: int, length: int) -> str:
-    """*sentence* cut to about *length* characters, with the part from *start* to *end* in the middle."""
+    """*sentence* cut to at most *length* characters, with the part from *start* to *end* in the middle."""
     if len(sentence) <= length:
         return sentence
     first = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
     last = min(len(sentence), first + length)
+    # not in the middle of a word, if that leaves one beside the part
+    before, after = sentence.find(" ", first, start - 1), sentence.rfind(" ", end + 1, last)
+    if first and before >= 0:
+        first = before + 1
+    if last < len(sentence) and after >= 0:
+        last = after
     return ("…" if first else "") + sentence[first:last].strip() + ("…" if last < len(sentence) else "")
 
 

@@ -123,7 +123,7 @@ def draw_link(result: ForwardPass, link: Link | None) -> dict[str, Any] | None:
     if link is None or link.positional or link.source not in result.positions or link.target not in result.positions:
         return None
     source, target = (result.positions.index(position) for position in (link.source, link.target))
-    words = f"{clip(result.tokens[source], 12)} looks at {clip(result.tokens[target], 12)}"
+    words = f"{clip(result.tokens[source], 12)} ← {clip(result.tokens[target], 12)}"
     return {"to": source, "from": target, "words": words, "share": percent(link.weight)}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.analysis.sentence_similarity import MASKS, Part, SentenceSimilarity
+from bertexplorer.analysis.sentence_similarity import MARKS, MASKS, Part, SentenceSimilarity
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
@@ -97,7 +97,7 @@ def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
     fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
     fig.update_yaxes(**kit.down([label(part.label, 14) for part in result.rows], mono=13), row=1, col=1)
     of = "dot product" if result.measure == "dot" else "cosine"
-    unit = f", in hundredths of the {of} (12 is 0.12)" if small else ""
+    unit = f",<br>in hundredths of the {of} (12 is 0.12)" if small else ""
     fig.add_annotation(kit.above(f"what each two words add{unit}", 92, row=1))
 
 
@@ -214,7 +214,7 @@ def say_words(result: SentenceSimilarity) -> str:
         f"({signed(float(result.matrix[i, j]), 3)})"
         for i, j in best
     ]
-    return f"Most is added by {join_names(names)}."
+    return f"Of the words, most is added by {join_names(names)}."
 
 
 def say_sum(result: SentenceSimilarity) -> str:
@@ -222,9 +222,12 @@ def say_sum(result: SentenceSimilarity) -> str:
     of = "dot product" if result.measure == "dot" else "cosine"
     number = decimal(result.total)
     if result.exact:
+        marks = ""
+        if any(part.label == MARKS for part in result.rows):
+            marks = f" “{MARKS}” is the special tokens together."
         return (
-            f"The cells sum to the {of} exactly. They are of the last layer, whose tokens have read each other, so "
-            "they say where the similarity is, not which word brought it there."
+            f"The cells sum to the {of} exactly.{marks} They are of the last layer, whose tokens have read each other, "
+            "so they say where the similarity is, not which word brought it there."
         )
     gap = abs(result.gap)
     error = "within 0.001" if gap < 0.001 else f"with an error of {signed(-result.gap, 3)}"

@@ -183,17 +183,19 @@ def say(result: WordInContext) -> str:
     mean, base = float(result.mean[result.layer]), float(result.baseline[result.layer])
     size = len(result.occurrences)
     word = " and ".join(quote(clip(word, 30)) for word in result.words[:3])
-    sentences = [
-        f"The {size} occurrences of {word} have a mean cosine of {mean:.2f} {at} "
-        f"(±{result.spread[result.layer]:.2f}); two random words have {base:.2f} there."
-    ]
+    spread = f" (±{result.spread[result.layer]:.2f})" if size > 2 else ""
+    sentence = f"The {size} occurrences of {word} have a mean cosine of {mean:.2f}{spread} {at}; two random words have "
+    drawn = f", so {mean - base:.2f} above them is drawn" if result.subtract else ""
+    sentences = [f"{sentence}{base:.2f} there{drawn}."]
     if result.within is not None and result.between is not None:
         gap = result.within - result.between
         best = int(gap.argmax())
         widest = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
+        less = base if result.subtract else 0.0
+        above = " above random words" if result.subtract else ""
         sentences.append(
-            f"Occurrences of the same sense have {result.within[result.layer]:.2f}, of different senses "
-            f"{result.between[result.layer]:.2f}; the senses are "
+            f"Occurrences of the same sense have {result.within[result.layer] - less:.2f}{above}, of different senses "
+            f"{result.between[result.layer] - less:.2f}; the senses are "
             f"{widest if gap[best] > 0.005 else 'not apart in any layer'}."
         )
     off = result.static[np.triu_indices(size, 1)]

@@ -64,7 +64,7 @@ REFUSED = {  # view -> odd texts that it cannot answer, and why
     "referee": (("combining", "a single mask", "many"), "so there is no order to test"),
     "counterfactuals": (
         ("RTL", "emoji", "combining", "punctuation", "other spellings", "a single mask", "many"),
-        "no word to replace|cut into several pieces",
+        "no word to replace|only function words|cut into several pieces",
     ),
 }
 BEYOND = "Nothing is hidden"  # in "long", whose mask is not read

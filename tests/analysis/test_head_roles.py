@@ -267,7 +267,8 @@ def test_a_row_is_read_word_by_word() -> None:
 
 
 def test_shares_and_hits_are_those_of_plain_loops(mini: Checkpoint) -> None:
-    reads = [head_relations.read(mini, sentence) for sentence in related_sentences()[:3]]
+    encode = mini.tokenizer.encode
+    reads = [head_relations.read(mini, one, encode(one.text)) for one in related_sentences()[:3]]
     layer, head = 3, 1
     rest, hits, tries = [], 0, 0
     for sentence in related_sentences()[:3]:

@@ -138,5 +138,5 @@ def test_a_checkpoint_without_a_fine_tuned_head_borrows_one(page: Page) -> None:
     use_checkpoint(page, "tiny")
     wait_until_idle(page)
     choose_view(page, "Answer")
-    expect_message(page, "This view needs a fine-tuned checkpoint, and shows sentiment. The other views stay with")
+    expect(page.locator("#stand-in")).to_contain_text("shows sentiment. The other views stay with tiny.")
     expect_said(page, "“")

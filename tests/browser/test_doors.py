@@ -7,7 +7,7 @@ from bertexplorer.views import DOORS, VIEWS
 from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until_idle, write
 
 OWN = "My own text about a quiet river."
-NOTE = "#message .stand-in"
+STANDS_IN = "#stand-in .stand-in"
 
 
 def in_sight(page: Page, which: str) -> None:
@@ -67,7 +67,7 @@ def test_every_view_opens_with_an_answer(page: Page) -> None:
         if page.locator(TEXT).input_value() == first:
             expect(page.get_by_text("Back to my text")).to_have_count(0)
         else:
-            expect_message(page, "An example stands in for your text")
+            expect(page.locator(STANDS_IN)).to_contain_text("An example stands in for your text")
             expect(page.locator(TEXT)).to_have_value(VIEWS[slug].examples[0].text)
     choose_view(page, "One mask")
     expect(page.locator(TEXT)).to_have_value(first)
@@ -81,26 +81,26 @@ def test_ones_own_text_comes_back_with_what_was_hidden_in_it(page: Page) -> None
     page.locator("button.chip").get_by_text("quiet", exact=True).click()
     expect(page.locator("#figure .bars li").first).to_be_visible()
     choose_view(page, "Next sentence")
-    expect_message(page, "there is no second sentence")
+    expect(page.locator(STANDS_IN)).to_contain_text("there is no second sentence")
     page.get_by_text("Back to my text").click()
     expect(page.locator(TEXT)).to_have_value(OWN)
     expect(page.locator("#message .error")).to_contain_text("There is no second sentence")  # now it was asked for
     expect(page.locator("button.chip.masked")).to_have_count(1)
     choose_view(page, "Paragraph")
-    expect_message(page, "An example stands in for your text")
+    expect(page.locator(STANDS_IN)).to_contain_text("An example stands in for your text")
     choose_view(page, "One mask")
     expect(page.locator(TEXT)).to_have_value(OWN)
     expect(page.locator("button.chip.masked")).to_have_count(1)
-    expect(page.locator(NOTE)).to_have_count(0)
+    expect(page.locator(STANDS_IN)).to_have_count(0)
     wait_until_idle(page)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_what_is_typed_over_an_example_is_ones_own_text(page: Page) -> None:
     choose_view(page, "Next sentence")
-    expect_message(page, "An example stands in")
+    expect(page.locator(STANDS_IN)).to_contain_text("An example stands in")
     write(page, OWN)
-    expect(page.locator(NOTE)).to_have_count(0)
+    expect(page.locator(STANDS_IN)).to_have_count(0)
     choose_view(page, "Pieces")
     expect(page.locator(TEXT)).to_have_value(OWN)
     wait_until_idle(page)
@@ -111,20 +111,39 @@ def test_a_view_borrows_a_checkpoint_for_itself_alone(page: Page) -> None:
     picker = page.locator("#picker > summary")
     choose_view(page, "Answer")
     expect(picker).to_contain_text("sentiment")
-    expect_message(page, "The other views stay with mini")
+    expect(page.locator(STANDS_IN)).to_contain_text("The other views stay with mini")
     for title in ("Saliency", "Referee", "Layers", "Heads"):
         choose_view(page, title)
         expect(picker).to_contain_text("mini")
         wait_until_idle(page)
-        expect(page.locator(NOTE)).to_have_count(0)
+        expect(page.locator(STANDS_IN)).to_have_count(0)
     choose_view(page, "Answer")
     page.get_by_text("Use sentiment everywhere").click()
-    expect(page.locator(NOTE)).not_to_contain_text("mini")
+    expect(page.locator(STANDS_IN)).not_to_contain_text("mini")
     choose_view(page, "Saliency")
     expect(picker).to_contain_text("sentiment")
     choose_view(page, "One mask")  # which sentiment cannot answer
     expect(picker).to_contain_text("mini")
-    expect_message(page, "This is mini, for this view alone. The other views stay with sentiment.")
+    expect(page.locator(STANDS_IN)).to_contain_text(
+        "This is mini, for this view alone. The other views stay with sentiment."
+    )
     page.get_by_text("Use mini everywhere").click()
-    expect(page.locator(NOTE)).to_have_count(0)
+    expect(page.locator(STANDS_IN)).to_have_count(0)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_ones_own_text_survives_back_and_a_reload(page: Page) -> None:
+    write(page, OWN)
+    expect_message(page, "Nothing is hidden")
+    choose_view(page, "Next sentence")
+    choose_view(page, "Similarity")
+    wait_until_idle(page)
+    page.go_back()
+    expect(page.locator("#question h2")).to_have_text("Does B follow A?")
+    expect(page.locator(STANDS_IN)).to_contain_text("An example stands in for your text")
+    page.reload()
+    expect(page.locator(STANDS_IN)).to_contain_text("An example stands in for your text")
+    page.get_by_text("Back to my text").click()
+    expect(page.locator(TEXT)).to_have_value(OWN)
     wait_until_idle(page)

@@ -51,7 +51,7 @@ def test_the_data_are_the_numbers_of_the_result() -> None:
     assert second["lengths"] == [f"{length:.1f}"] * 3
     assert [bar["share"] for bar in data["end"]["bars"]] == [0.4, 0.1] and data["open"] == 1
     assert data["highlighted"] == 2 and data["followed"] == "[MASK]"
-    assert second["link"] == {"to": 2, "from": 1, "words": f"[MASK] looks at {EVIL[:11]}…", "share": "75 %"}
+    assert second["link"] == {"to": 2, "from": 1, "words": f"[MASK] ← {EVIL[:11]}…", "share": "75 %"}
     assert data["layers"][0]["link"] is None
     limit = np.percentile(np.abs(hand().layers[1].output), 99)
     assert second["strip"][0][0] == round(max(-1, -20 / limit), 2) and len(second["strip"][0]) == figure.NUMBERS

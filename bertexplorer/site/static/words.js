@@ -142,8 +142,12 @@ function tooFew(words, number, beyond, least, searched) {
 export function excerpt({ sentence, start, end }, length) {
   const characters = [...sentence];
   if (characters.length <= length) return sentence;
-  const first = Math.max(0, Math.min(start - Math.floor((length - (end - start)) / 2), characters.length - length));
-  const last = Math.min(characters.length, first + length);
+  let first = Math.max(0, Math.min(start - Math.floor((length - (end - start)) / 2), characters.length - length));
+  let last = Math.min(characters.length, first + length);
+  // not in the middle of a word, if that leaves one beside the part
+  const before = characters.slice(0, start - 1).indexOf(" ", first), after = characters.slice(0, last).lastIndexOf(" ");
+  if (first && before >= 0) first = before + 1;
+  if (last < characters.length && after > end) last = after;
   return `${first ? "…" : ""}${characters.slice(first, last).join("").trim()}${last < characters.length ? "…" : ""}`;
 }
 

@@ -50,7 +50,8 @@ class Explore extends HTMLElement {
     const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     const named = query.get("checkpoint"), borrowed = named && named === schema.views[view].checkpoint;
     this.own = new Own(schema, borrowed ? schema.opening.checkpoint : named ?? schema.opening.checkpoint);
-    this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
+    if (history.state?.kept) this.own.kept = history.state.kept;  // the page was loaded again
+    this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what), { beside: this.own });
     // until the answer arrives
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
     this.#fill();
@@ -125,8 +126,9 @@ class Explore extends HTMLElement {
       onfetch: ({ detail }) => this.#use(detail),
     });
     this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
+    this.standIn = h("div", { id: "stand-in", role: "status" });
     return h("section", { id: "workbench", "aria-label": "Text" },
-      this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment,
+      this.standIn, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment,
     );
   }
 
@@ -229,7 +231,7 @@ class Explore extends HTMLElement {
   #example(example) {
     const { text, pair, options, picked } = example;
     this.at = { view: this.state.now.view, number: this.#examples.indexOf(example) };
-    this.own.answered();
+    this.own.chosen();
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
     this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
@@ -373,13 +375,9 @@ class Explore extends HTMLElement {
       return;
     }
     const { against, other } = this.state.now, hint = other.trim() ? "" : OTHER[against];
-    const note = answer.state && this.own.note(this.state.now, {
-      back: () => this.#backToOwnText(),
-      use: (name) => this.#use(name),
-    });
+    if (answer.state) this.#tellWhatStandsIn();
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
-    else if (note) this.stage.note(...note, answer.recorded);
     else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
     else if (hint) this.stage.tell(hint, "busy");
     else this.stage.silence();
@@ -399,6 +397,14 @@ class Explore extends HTMLElement {
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
+  }
+
+  /** Say beside the text that it, or the checkpoint, is not the person's own. */
+  #tellWhatStandsIn() {
+    const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use: (name) => this.#use(name) });
+    const [words, buttons] = note ?? ["", []];
+    const presses = buttons.map(([label, onclick]) => h("button", { type: "button", onclick }, label));
+    this.standIn.replaceChildren(...(note ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)] : []));
   }
 
   /** There is no answer to this state: remove the one of before, and what can be done with an answer. */

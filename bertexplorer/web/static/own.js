@@ -15,6 +15,21 @@ export class Own {
     Object.assign(this, { views, opening, checkpoint });
   }
 
+  /** What the browser's history keeps, so that Back and a reload find it again. */
+  get kept() {
+    return { text: this.text, options: this.#options, standsIn: this.#standsIn, why: this.#why, checkpoint: this.checkpoint };
+  }
+
+  set kept(kept) {
+    this.changed();
+    if (!kept) return;
+    this.text = kept.text;
+    this.#options = kept.options;
+    this.#standsIn = kept.standsIn;
+    this.#why = kept.why;
+    this.checkpoint = kept.checkpoint;
+  }
+
   /** The checkpoint with which *view* opens: the person's, or the one that it borrows as nobody has picked one. */
   checkpointFor(view) {
     const borrowed = this.views[view].checkpoint;
@@ -37,7 +52,7 @@ export class Own {
     this.#opened = view;
     const borrowed = checkpoint !== this.checkpoint;
     if (borrowed && (own.hidden || HOLE.test(own.text))) {
-      return { view, checkpoint, ...this.#example(view, own, this.#defaults(view), "a word of it is hidden") };
+      return { view, checkpoint, ...this.#example(view, own, this.#defaults(view), "your text has a hidden word") };
     }
     return { ...own, view, checkpoint };
   }
@@ -88,6 +103,12 @@ export class Own {
     this.#opened = "";
   }
 
+  /** The person has pressed another example. */
+  chosen() {
+    this.answered();
+    this.#why = "";
+  }
+
   /** The opened view has answered. */
   answered() { this.#opened = ""; }
 
@@ -103,7 +124,7 @@ export class Own {
       if (!borrows) buttons.push([`Back to ${checkpoint}`, () => use(checkpoint)]);
     }
     if (this.isAway(now)) {
-      words.push(`An example stands in for your text: ${this.#why}.`);
+      words.push(`An example stands in for your text${this.#why && `: ${this.#why}`}.`);
       buttons.push(["Back to my text", back]);
     }
     return words.length ? [words.join(" "), buttons] : null;
@@ -113,5 +134,5 @@ export class Own {
 /** The first sentence of an error, as a part of another one. */
 const firstClause = (error) => {
   const [sentence] = error.split(/\.(?= [A-Z]|$)/);
-  return /^(A|The|There|This) /.test(sentence) ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
+  return /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence) ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
 };

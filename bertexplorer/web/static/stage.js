@@ -53,15 +53,8 @@ class Stage extends HTMLElement {
     const button = missing in ADDS
       && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
     this.message.replaceChildren(h("p", {
-      class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto",
+      class: `message ${kind}${missing in ADDS ? " wanting" : ""}`, role: kind === "busy" ? "status" : "alert", dir: "auto",
     }, words, button && [" ", button]));
-  }
-
-  /** Say what stands in for the person's own text or checkpoint. *buttons*: [label, what a press does] each. */
-  note(words, buttons, more = "") {
-    this.message.replaceChildren(h("p", { class: "message busy stand-in", role: "status", dir: "auto" },
-      h("span", {}, [words, more].filter(Boolean).join(" ")),
-      buttons.map(([label, onclick]) => h("button", { type: "button", onclick }, label))));
   }
 
   silence() { this.message.replaceChildren(); }

@@ -15,6 +15,7 @@ export function settingsInQuery(query, settings) {
 
 export class State {
   #views;
+  #beside;
   #address;
   #backend;
   now;
@@ -27,8 +28,10 @@ export class State {
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
   /** *views*: the schema of the views; *opening*: the first state; *show* receives updates: {busy}, {waits}, {progress},
-   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar; *backend*: whom to ask. */
-  constructor(views, opening, show, { address = true, backend = ask } = {}) {
+   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar; *backend*: whom to ask; *beside*: what
+   *  the browser's history keeps beside the state, {kept} to read and to set. */
+  constructor(views, opening, show, { address = true, backend = ask, beside = { kept: null } } = {}) {
+    this.#beside = beside;
     this.#views = views;
     this.#backend = backend;
     this.#address = address;
@@ -36,6 +39,7 @@ export class State {
     this.now = { ...opening, options: this.defaults(opening.view) };
     if (address) addEventListener("popstate", ({ state }) => {
       this.#writtenAddress = "";
+      this.#beside.kept = state?.kept ?? null;
       if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
     });
   }
@@ -132,10 +136,10 @@ export class State {
   /** Write the address bar unless it is up to date: writing takes a browser milliseconds. */
   #write(step) {
     if (!this.#address) return;
-    const { link } = this, written = link + JSON.stringify(this.counted);
+    const { link } = this, { kept } = this.#beside, written = link + JSON.stringify([this.counted, kept]);
     if (written === this.#writtenAddress && !step) return;
     try {
-      history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", link);
+      history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted, kept }, "", link);
       this.#writtenAddress = written;
     } catch { /* Safari allows a hundred writes in 30 s; the next change writes again */ }
   }

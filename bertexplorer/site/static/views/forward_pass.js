@@ -135,7 +135,7 @@ function drawLayer(result, index) {
 function drawLink({ tokens, positions }, link) {
   if (!link || link.positional || !positions.includes(link.source) || !positions.includes(link.target)) return null;
   const [source, target] = [link.source, link.target].map((at) => positions.indexOf(at));
-  return { to: source, from: target, words: `${clip(tokens[source], 12)} looks at ${clip(tokens[target], 12)}`, share: percent(link.weight) };
+  return { to: source, from: target, words: `${clip(tokens[source], 12)} ← ${clip(tokens[target], 12)}`, share: percent(link.weight) };
 }
 
 function drawEnd(result) {

@@ -129,7 +129,7 @@ function drawCells(chart, { matrix, rows: across, columns }) {
   chart.add(cells(matrix, LIGHT_SIGNED, -furthest, furthest, { text, hover, textfont: ink(12), gap: 2 }), 1);
   chart.axes("x", { side: "top", tickangle: -60, ticklabeloverflow: "allow", showgrid: false, ...ticks(names(columns), { mono: 13 }) }, 1);
   chart.axes("y", down(names(across), { mono: 13 }), 1);
-  chart.note(above(`what each two words add${isSmall ? ", in hundredths of the cosine (12 is 0.12)" : ""}`, 92, { row: 1 }));
+  chart.note(above(`what each two words add${isSmall ? ",<br>in hundredths of the cosine (12 is 0.12)" : ""}`, 92, { row: 1 }));
 }
 
 /** The cosine of each two of several texts. A press on a cell opens the pair. */
@@ -191,8 +191,8 @@ export function say({
   return [
     `The cosine is ${decimal(similarity)}. Of ${counted(chance.length, "pair")} of ${ownLines ? "your lines" : "unrelated sentences"}, whose mean is `
       + `${decimal(mean(chance))}, ${asMany} at least as similar.`,
-    table && closest(), best.length ? `Most is added by ${joinNames(best)}.` : "No two words add to it.",
-    "The cells sum to the cosine exactly. They are of the last layer, whose tokens have read each other, so they say where the similarity is, "
+    table && closest(), best.length ? `Of the words, most is added by ${joinNames(best)}.` : "No two words add to it.",
+    "The cells sum to the cosine exactly. “special” is the special tokens together. They are of the last layer, whose tokens have read each other, so they say where the similarity is, "
       + "not which word brought it there.",
     `Each text’s vector is ${WAYS[pooling] ?? MEAN}.`,
     ...["first", "second"].map((which, i) =>

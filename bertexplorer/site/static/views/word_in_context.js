@@ -127,20 +127,24 @@ const remarks = ({ leftOut, lacking }) => [
 ];
 
 export function say(result) {
-  const { occurrences, words, cosines: all, pairs, mean: means, baseline: random, layer, within, between, table } = result;
+  const { occurrences, words, cosines: all, pairs, mean: means, baseline: random, layer, within, between, table, subtract } = result;
   const values = pairs.map(([i, j]) => all[layer][i][j]);
   const spread = Math.sqrt(mean(values.map((one) => (one - mean(values)) ** 2)));
   const word = words.slice(0, 3).map((one) => quote(clip(one, 30))).join(" and ");
   const sentences = [
-    `The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)} `
-      + `${layer ? `in layer ${layer}` : "in the input vectors"} (±${spread.toFixed(2)}); two random words have ${random[layer].toFixed(2)} there.`,
+    `The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)}`
+      + `${occurrences.length > 2 ? ` (±${spread.toFixed(2)})` : ""} ${layer ? `in layer ${layer}` : "in the input vectors"}; `
+      + `two random words have ${random[layer].toFixed(2)} there`
+      + `${subtract ? `, so ${(means[layer] - random[layer]).toFixed(2)} above them is drawn` : ""}.`,
   ];
   if (within) {
     const gap = within.map((one, i) => one - between[i]), best = argmax(gap);
     const apart = gap[best] > 0.005
       ? `furthest apart ${best ? `in layer ${best}` : "in the input"} (by ${gap[best].toFixed(2)})`
       : "not apart in any layer";
-    sentences.push(`Occurrences of the same sense have ${within[layer].toFixed(2)}, of different senses ${between[layer].toFixed(2)}; the senses are ${apart}.`);
+    const less = subtract ? random[layer] : 0, above = subtract ? " above random words" : "";
+    sentences.push(`Occurrences of the same sense have ${(within[layer] - less).toFixed(2)}${above}, of different senses `
+      + `${(between[layer] - less).toFixed(2)}; the senses are ${apart}.`);
   }
   const same = Math.min(...table) > 0.9999 ? "one vector (cosine 1.00)" : `a mean cosine of ${mean(table).toFixed(2)}`;
   sentences.push(`In the embedding table ${word} ${words.length === 1 ? "has" : "have"} ${same}; with positions added, before layer 1, ${means[0].toFixed(2)}.`);
