@@ -196,3 +196,24 @@ def read_licence(folder: Path) -> str:
     text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
     match = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)
     return match[1] if match else ""
+
+
+# A model card names the language by its code.
+LANGUAGES = {
+    **{"ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish"},
+    **{"fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian"},
+    **{"id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "no": "Norwegian"},
+    **{"pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "th": "Thai"},
+    **{"tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese"},
+}
+STEP = re.compile(r"step-\d{1,12}")  # the folder of a step of a training, which has the card of the training
+
+
+def read_language(folder: Path) -> str:
+    """The language that the front matter of the model card names; '' if it names none, or several."""
+    card = (folder.parent if STEP.fullmatch(folder.name) else folder) / "README.md"
+    text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
+    front = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
+    named = re.search(r"^language:(.*(?:\n\s*-.*)*)", front[1], re.MULTILINE) if front else None
+    codes = re.findall(r"[\w-]+", re.sub(r"^\s*-", "", named[1], flags=re.MULTILINE)) if named else []
+    return LANGUAGES.get(codes[0], "") if len(codes) == 1 else ""

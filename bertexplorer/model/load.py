@@ -11,7 +11,14 @@ from torch import nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions, sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
-from bertexplorer.model.checkpoint import Checkpoint, all_weight_files, read_licence, translate, with_family
+from bertexplorer.model.checkpoint import (
+    Checkpoint,
+    all_weight_files,
+    read_language,
+    read_licence,
+    translate,
+    with_family,
+)
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.cross_encoder import relevance_function
 from bertexplorer.model.earlier_names import current_tensors, with_legacy_head
@@ -86,6 +93,7 @@ def load(
             f"The tokenizer of {name} has {tokenizer.vocab_size:,} pieces but the weights only {config.vocab_size:,} "
             "rows; they belong to different checkpoints. Put the right tokenizer next to the weights."
         )
+    tokenizer.language = read_language(folder)
     if note := padding_note(config, tokenizer):
         tokenizer.notes += (note,)
     return Checkpoint(

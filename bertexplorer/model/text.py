@@ -14,6 +14,7 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.small_pieces import FEW, LONGEST, Piece, language_note
 from bertexplorer.model.special_tokens import USUAL, find_special_tokens, read_settings
 from bertexplorer.model.vocabulary import VOCABULARIES, convert, ignored_normalizer, load_like_transformers
 from bertexplorer.wording import plural
@@ -160,6 +161,7 @@ class Tokenizer:
         self.pad_id = pad_id
         self.source = source
         self.notes = notes
+        self.language = ""  # that the checkpoint was trained on, if its card names one
         stored = (backend.truncation or {}).get("direction")  # of tokenizer.json
         self.cuts_beginning = (
             (settings or {}).get("truncation_side") or stored
@@ -174,6 +176,9 @@ class Tokenizer:
         found = find_special_tokens(backend, model, settings or {})
         self.special, self.special_ids = found.roles, found.ids  # role -> token; the ids of all, with a role or without
         self.mask: int | None = backend.token_to_id(self.special["mask"]) if "mask" in self.special else None
+        self.unknown = self.special.get("unk", "")
+        # By its id: where the pieces are those of a unigram, the backend gives the characters instead of the token.
+        self.unknown_id: int | None = backend.token_to_id(self.unknown) if self.unknown else None
         missing = [USUAL[role][0] for role in ("cls", "sep") if role not in self.special]
         if missing:
             raise ExplorerError(
@@ -289,10 +294,23 @@ class Tokenizer:
         if any(cut):
             where = " at its beginning, as the checkpoint's files say" if self.cuts_beginning else ""
             notes.append(f"Shortened{where}: {len(encoded):,} of {len(full):,} tokens are read.")
-        unknown = [self.slice(encoding, i) for i, t in enumerate(encoded.tokens) if t == self.special.get("unk")]
+        unknown = [self.slice(encoding, i) for i, t in enumerate(encoding.tokens) if t == self.unknown]
         if unknown:
-            notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
+            notes.append(f"Not in the vocabulary, read as {self.unknown}: {', '.join(dict.fromkeys(unknown))}.")
+        if foreign := self.say_language(encoding):
+            notes.append(foreign)
         return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
+
+    def say_language(self, encoding: Encoding) -> str:
+        """A note for people if a text is in a language that the vocabulary hardly has; "" if it is not."""
+        pieces: tuple[list[Piece], list[Piece]] = ([], [])
+        for i, span in enumerate(encoding.spans):
+            unknown = encoding.tokens[i] == self.unknown
+            apart = encoding.special[i] or encoding.original_ids[i] == self.mask
+            if span and (unknown or not apart):
+                pieces[span.side].append(Piece(span.start, span.end, encoding.words[i], unknown))
+        note = language_note(encoding.texts, pieces, self.unknown, self.language)
+        return note if note and self.has_words else ""
 
     def check_pairs(self) -> None:
         """Raises ExplorerError if the tokenizer gives a pair of texts segments that the checkpoint has no vectors for;
@@ -308,7 +326,7 @@ class Tokenizer:
         spans: list[Span | None] = []
         words: list[int | None] = []
         ids = encoded.ids
-        tokens = encoded.tokens
+        tokens = [self.unknown if i == self.unknown_id else token for i, token in zip(ids, encoded.tokens, strict=True)]
         sides = encoded.sequence_ids
         word_ids = encoded.word_ids
         firsts, seconds = ([w for w, s in zip(word_ids, sides, strict=True) if s == side] for side in (0, 1))
@@ -329,7 +347,7 @@ class Tokenizer:
         special = tuple(i in self.special_ids and i != self.mask for i in ids)
         seen = ids
         if text.hidden:
-            typed = [odd and token != self.special.get("unk") for odd, token in zip(special, tokens, strict=True)]
+            typed = [odd and token != self.unknown for odd, token in zip(special, tokens, strict=True)]
             seen = [
                 self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
                 for i, s, odd in zip(ids, spans, typed, strict=True)
@@ -374,7 +392,7 @@ class Tokenizer:
                 ids = tuple(token.id for token in self.backend.model.tokenize(read.replace(" ", "▁")))
         if not ids or self.mask in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
-        if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):
+        if self.unknown in (self.backend.id_to_token(i) for i in ids):
             raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Choose another word.")
         return ids
 
@@ -392,6 +410,13 @@ class Tokenizer:
     def all_pieces(self) -> tuple[str, ...]:
         """The whole vocabulary for display."""
         return self.show_all(range(self.vocab_size))
+
+    @cached_property
+    def has_words(self) -> bool:
+        """Whether the vocabulary has more than characters."""
+        vocabulary = self.backend.get_vocab(with_added_tokens=False)
+        long = sum(len(piece.removeprefix(self.continuation).strip("Ġ▁")) >= LONGEST for piece in vocabulary)
+        return long > FEW * len(vocabulary)
 
     def show_all(self, tokens: Iterable[int]) -> tuple[str, ...]:
         """Each of *tokens* for display."""

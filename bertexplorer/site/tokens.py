@@ -45,6 +45,8 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
         "chinese": normalizer["handle_chinese_chars"],
         "clean": normalizer["clean_text"],
         "max_tokens": tokenizer.max_tokens,
+        "language": tokenizer.language,
+        "has_words": tokenizer.has_words,
         **character_classes(),
         "frame": {"single": frame(tokenizer, "a"), "pair": frame(tokenizer, "a", "a")},
     }

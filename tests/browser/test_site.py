@@ -28,6 +28,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.grading import state_of
 from bertexplorer.learn.lesson import Block
 from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
 from bertexplorer.settings import Settings
 from bertexplorer.site import folder as folders, weights
 from bertexplorer.site.content import write_json
@@ -41,6 +42,7 @@ from tests.browser.test_access import wrong
 from tests.conftest import BUNDLED, Tiny
 from tests.golden.compare import differences
 from tests.golden.normalise import normalised
+from tests.languages import LANGUAGES
 from tests.site.answers import PARTS, ask, of_view, served
 
 OFFERED = [name for name in VIEWS if offered(name)]
@@ -281,6 +283,21 @@ def test_odd_texts_are_read_as_on_the_server(page: Page, text: str) -> None:
             assert [chip["title"] for chip in found["strip"]["chips"]] == [
                 chip["title"] for chip in wanted.strip["chips"]
             ]
+
+
+def test_a_text_in_another_language_is_announced_as_on_the_server(page: Page) -> None:
+    """Every sentence in ten languages, some of which are too short to tell, alone and as a pair."""
+    tokenizer = load(BUNDLED, precision="fp32").tokenizer
+    lines = [line for group in LANGUAGES.values() for line in group]
+    texts = [(line, "") for line in lines] + [
+        ("An old house.", lines[0]),
+        (lines[9], "An old house."),
+        (lines[9], lines[-1]),
+    ]
+    for text, pair in texts:
+        state = {"view": "tokenization", "text": text, "pair": pair, "options": {}}
+        found = ask(page, "view", {"body": {"state": state}})["answer"]["strip"]["notes"]
+        assert found == list(tokenizer.encode(Text(text, pair)).notes), text
 
 
 def test_empty_texts_and_unknown_words_are_refused_as_on_the_server(page: Page) -> None:

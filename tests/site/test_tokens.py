@@ -13,6 +13,7 @@ def test_the_tokenizer_of_mini_in_full() -> None:
     assert words["pieces"][103] == "[MASK]"
     assert [part.get("id", part.get("side")) for part in words["frame"]["pair"]] == [101, 0, 102, 1, 102]
     assert [part["segment"] for part in words["frame"]["pair"]] == [0, 0, 0, 1, 1]
+    assert words["language"] == "English" and words["has_words"]
     assert words["lowercase"] and words["strip_accents"] and words["clean"]
 
 

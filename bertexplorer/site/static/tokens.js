@@ -1,6 +1,8 @@
 // The tokenizer of BERT: text or a pair -> an encoding, and each piece back to its characters and its word. Positions and
 // characters count from 0; characters are code points, as in the links of the page.
 
+import { languageNote } from "./small_pieces.js";
+
 /** An error whose words are for the person who asked; *missing*: what the text or the checkpoint lacks. */
 export class Refusal extends Error {
   constructor(words, missing = "") {
@@ -162,6 +164,8 @@ export class Tokenizer {
     if (cut.some(Boolean)) notes.push(`Shortened: ${ids.length.toLocaleString("en")} of ${total.toLocaleString("en")} tokens are read.`);
     const unknown = originalIds.flatMap((id, i) => (id === this.unknownId ? [this.slice(encoding, i)] : []));
     if (unknown.length) notes.push(`Not in the vocabulary, read as ${this.special.unk}: ${[...new Set(unknown)].join(", ")}.`);
+    const foreign = languageNote(encoding, this);
+    if (foreign) notes.push(foreign);
     return this.complete({ ...encoding, notes: [...new Set(notes)] });
   }
 
