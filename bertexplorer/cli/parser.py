@@ -167,8 +167,8 @@ def add_site(commands: Any) -> None:
     site.add_argument(
         "--weights",
         default="auto",
-        choices=("auto", "8-bit", "fp16", "fp32"),
-        help="how the weights travel; auto: 8-bit unless answers change, else fp16",
+        choices=("auto", "8-bit", "12-bit", "fp16", "fp32"),
+        help="how the weights travel; auto: the smallest of which no answer suffers",
     )
     site.add_argument("--address", default="", metavar="URL", help="where it will be, for previews of its link")
 

@@ -15,9 +15,12 @@ def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     kind = None if flags.weights == "auto" else flags.weights
     written = write(library, flags.out, flags.checkpoint, kind, address=flags.address, tell=tell)
     tell("")
+    measured = ""
+    if written["masks"]:
+        measured = f", which move a probability by {written['moved']:.3f} at most (at {written['masks']:,} masks)"
     print(
         f"{flags.out}: {written['bytes'] / 1e6:,.1f} MB, of which a first visit fetches about "
-        f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}.",
+        f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}{measured}.",
         file=sys.stderr,
     )
     print(f"python -m http.server --directory {flags.out}")

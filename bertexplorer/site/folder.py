@@ -70,9 +70,10 @@ def write(
     tell: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
     """Write the site of the checkpoint *name* (by default the page's own) into *out*, an empty folder or that of an
-    earlier site. Returns the kind of weights, and the bytes of the whole and of a first visit.
+    earlier site. Returns the kind of weights, how far it moves a probability at how many masks, and the bytes of the
+    whole and of a first visit.
 
-    *kind*: how the weights travel; None: in 8 bits if no answer of the examples suffers, else in fp16. *address*: where
+    *kind*: how the weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where
     the site will be, which previews of a link need. *tell* hears what is being done. Raises ExplorerError for a folder
     that has other files, and for a checkpoint that a browser could not run.
 
@@ -88,7 +89,11 @@ def write(
     # 1. The checkpoint.
     tell("Reading the checkpoint")
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
-    chosen = kind or ("8-bit" if weights.bears_8_bits(checkpoint, graphs.places) else "fp16")
+    catalogue = LessonCatalogue.of(library.settings)
+    tell("Measuring what fewer bits change")
+    with one_thread():  # hundreds of short passes
+        choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
+    chosen = choice.kind
     clean(out)
     described = about(checkpoint, name, chosen)
     site = {
@@ -99,14 +104,11 @@ def write(
         "files": write_checkpoint(out, checkpoint, graphs, chosen),
     }
     write_json(out / "data" / "site.json", site)
-    if chosen == "8-bit":  # the lessons and the recorded answers are those of the weights that a browser gets
-        weights.rounded(checkpoint, graphs.places)
+    # The lessons and the recorded answers are those of the weights that a browser gets.
+    weights.rounded(checkpoint, graphs.places, chosen)
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
-    explore, catalogue = (
-        Explore(cast(CheckpointRegistry, Registry(library, checkpoint))),
-        LessonCatalogue.of(library.settings),
-    )
+    explore = Explore(cast(CheckpointRegistry, Registry(library, checkpoint)))
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
 
     def keep(part: str, content: Any) -> None:
@@ -122,7 +124,7 @@ def write(
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
-    return {"weights": chosen, **sizes(out)}
+    return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, **sizes(out)}
 
 
 def check_size(checkpoint: Checkpoint) -> None:

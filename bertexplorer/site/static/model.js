@@ -2,7 +2,8 @@
 import { mean, sum } from "./numbers.js";
 import { Refusal, Tokenizer } from "./tokens.js";
 
-const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 bits
+const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 or 12 bits
+const WORD_VECTORS = "encoder.embeddings.words.weight";  // in 8 bits where others have 12
 const BUDGET = 6_000_000;  // numbers of attention in one pass
 const ROWS = 64;  // vectors that the head reads at once
 const FEW = 8;  // passes asked for at once that are kept
@@ -209,23 +210,35 @@ function expand(weights, { places, packed }) {
   if (packed === "fp32") { out.set(new Float32Array(weights)); return out; }
   const halves = halfTable();
   let at = 0, to = 0;
-  for (const size of sizes) {
-    if (packed === "8-bit" && size >= LARGE && size % BLOCK === 0) {
-      const whole = new Int8Array(weights, at, size), scales = new Uint16Array(weights.slice(at + size, at + size + size / BLOCK * 2));
-      for (let block = 0; block < size / BLOCK; block += 1) {
-        const scale = halves[scales[block]];
-        for (let i = block * BLOCK; i < (block + 1) * BLOCK; i += 1) out[to + i] = whole[i] * scale;
-      }
-      at += size + size / BLOCK * 2;
-    } else {
-      const half = new Uint16Array(weights.slice(at, at + 2 * size));
-      for (let i = 0; i < size; i += 1) out[to + i] = halves[half[i]];
-      at += 2 * size;
-    }
+  for (const [place, size] of sizes.entries()) {
+    const whole = (packed === "8-bit" || packed === "12-bit") && size >= LARGE && size % BLOCK === 0;
+    const finer = packed === "12-bit" && places[place][0] !== WORD_VECTORS;
+    at = whole ? expandWhole(weights, at, out, to, size, finer, halves) : expandHalves(weights, at, out, to, size, halves);
     to += size;
   }
   if (at !== weights.byteLength) throw new Error("the weights have another size than their list says");
   return out;
+}
+
+/** Write *size* whole numbers times their scales into *out*, and return where the next tensor is. *finer*: 4 more bits of each number
+ *  follow the first 8, two numbers in a byte, in sixteenths of a scale. */
+function expandWhole(weights, at, out, to, size, finer, halves) {
+  const upper = new Int8Array(weights, at, size), lower = finer ? new Uint8Array(weights, at + size, size / 2) : null;
+  const start = at + size + (finer ? size / 2 : 0), end = start + size / BLOCK * 2;
+  const scales = new Uint16Array(weights.slice(start, end));
+  for (let block = 0; block < size / BLOCK; block += 1) {
+    const scale = halves[scales[block]];
+    for (let i = block * BLOCK; i < (block + 1) * BLOCK; i += 1) {
+      out[to + i] = (finer ? upper[i] + ((lower[i >> 1] >> (4 * (i & 1))) & 15) / 16 : upper[i]) * scale;
+    }
+  }
+  return end;
+}
+
+function expandHalves(weights, at, out, to, size, halves) {
+  const half = new Uint16Array(weights.slice(at, at + 2 * size));
+  for (let i = 0; i < size; i += 1) out[to + i] = halves[half[i]];
+  return at + 2 * size;
 }
 
 /** The number that each of the 65,536 halves stands for. */
