@@ -11,8 +11,8 @@ from typing import NamedTuple
 MUCH = 0.4  # of the letters
 SMALL = 3  # letters of a piece; two would find 8 German sentences of 12, and fewer Finnish ones
 WORDS = 2  # that fall apart and do not begin with a capital: a rare word, or a list of names, is no other language
-LONGEST = 4  # letters of a piece that a vocabulary of characters has hardly any of
-FEW = 0.05  # of its pieces
+LARGE = 4  # letters of a piece that a vocabulary of characters has hardly any of
+FEWEST = 200  # such pieces of a vocabulary that reads words: below are those of characters, and toys
 # In these scripts a sign is a syllable or a word, and nothing is between words: a small piece is a whole one.
 SIGNS = re.compile("[\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3\U00020000-\U0003ffff]")  # Chinese, Korean
 SYLLABLES = re.compile("[\u3041-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # kana; Thai, Lao, Burmese, Khmer

@@ -14,7 +14,7 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.small_pieces import FEW, LONGEST, Piece, language_note
+from bertexplorer.model.small_pieces import FEWEST, LARGE, Piece, language_note
 from bertexplorer.model.special_tokens import USUAL, find_special_tokens, read_settings
 from bertexplorer.model.vocabulary import VOCABULARIES, convert, ignored_normalizer, load_like_transformers
 from bertexplorer.wording import plural
@@ -415,8 +415,8 @@ class Tokenizer:
     def has_words(self) -> bool:
         """Whether the vocabulary has more than characters."""
         vocabulary = self.backend.get_vocab(with_added_tokens=False)
-        long = sum(len(piece.removeprefix(self.continuation).strip("Ġ▁")) >= LONGEST for piece in vocabulary)
-        return long > FEW * len(vocabulary)
+        large = sum(len(piece.removeprefix(self.continuation).strip("Ġ▁")) >= LARGE for piece in vocabulary)
+        return large >= FEWEST
 
     def show_all(self, tokens: Iterable[int]) -> tuple[str, ...]:
         """Each of *tokens* for display."""

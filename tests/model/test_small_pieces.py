@@ -20,7 +20,7 @@ from bertexplorer.model.text import Span, Text, Tokenizer
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, Tiny
 from tests.languages import LANGUAGES
 
 CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
@@ -186,6 +186,12 @@ def test_one_character_a_piece_by_design_is_silent() -> None:
     characters = wordpiece(EVERY_LINE, size=5)  # nothing but the alphabet
     assert max(map(len, characters.backend.get_vocab())) <= len("[MASK]")
     assert [line for line in EVERY_LINE if note(characters, line)] == []
+
+
+def test_a_toy_is_silent(tiny: Tiny) -> None:
+    """With a hundred pieces, nearly every word falls into letters."""
+    tokenizer = load(tiny("bert"), precision="fp32").tokenizer
+    assert note(tokenizer, "The old farmer quietly mended broken fences.") == ""
 
 
 @pytest.mark.parametrize("kind", [whole_words, byte_level], ids=lambda kind: kind.__name__)
