@@ -231,7 +231,8 @@ class Explore extends HTMLElement {
   #example(example) {
     const { text, pair, options, picked } = example;
     this.at = { view: this.state.now.view, number: this.#examples.indexOf(example) };
-    this.own.chosen();
+    if (this.#showsExample) this.own.changed();  // nobody typed what it stands in for
+    else this.own.chosen();
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
     this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
@@ -401,7 +402,11 @@ class Explore extends HTMLElement {
 
   /** Say beside the text that it, or the checkpoint, is not the person's own. */
   #tellWhatStandsIn() {
-    const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use: (name) => this.#use(name) });
+    const use = (name) => {
+      if (this.#showsExample) this.own.changed();
+      this.#use(name);
+    };
+    const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use });
     const [words, buttons] = note ?? ["", []];
     const presses = buttons.map(([label, onclick]) => h("button", { type: "button", onclick }, label));
     this.standIn.replaceChildren(...(note ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)] : []));
