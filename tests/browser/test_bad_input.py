@@ -144,3 +144,11 @@ def test_invalid_settings_in_a_link_are_reported(page: Page, address: str) -> No
     page.goto(f"{address}?text=A+robin+is+a+[MASK].&top=100000")
     expect_message(page, "wanted a whole number from 1 to 100")
     expect(chip(page, "robin")).to_be_visible()
+
+
+def test_the_page_says_that_mini_reads_english(page: Page) -> None:
+    page.locator("#text textarea").fill("Die Straße führt durch einen [MASK] Wald voller Buchen.")
+    expect(page.locator("#strip")).to_contain_text("This checkpoint was trained on English")
+    page.locator("#text textarea").fill("The road leads through a [MASK] forest.")
+    expect(page.locator("#strip")).not_to_contain_text("English")
+    expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)

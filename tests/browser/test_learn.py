@@ -366,3 +366,11 @@ def test_an_offline_lesson_is_small_and_interactive(browser: Browser, address: s
     assert all(item.evaluate("img => img.naturalWidth > 100") for item in page.locator("img").all())
     assert page.locator("a[href^='/']").count() == 0 and not heard
     context.close()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_the_first_button_of_a_lesson_is_a_pupils(page: Page) -> None:
+    page.goto(f"{page.url.partition('?')[0]}learn?lesson=next-sentence")
+    expect(page.get_by_role("button", name="Ask the class")).to_be_visible()
+    first = page.locator("#learn button").first
+    expect(first).to_have_text("Lock in my guess")

@@ -89,3 +89,23 @@ def test_a_lecture_opens_at_its_step_and_says_what_is_missing(browser: Browser, 
         expect(screen.locator(".lesson-card strong").first).to_have_text("Attention in 20 minutes")
     with opened(browser, address + "learn?lecture=nothing", gone=True) as page:
         expect(page.locator(".message.error")).to_contain_text("There is no lecture 'nothing'; there are attention")
+
+
+def test_without_a_teachers_window_the_vote_begins_on_the_screen_whose_bar_covers_nothing(
+    browser: Browser, address: str
+) -> None:
+    with opened(browser, f"{address}learn?lecture=bert&step=2") as screen:
+        screen.get_by_role("button", name="Open the class").click()
+        expect(screen.get_by_role("button", name="Start the vote")).to_be_visible()
+        stage, bar = (screen.locator(part).bounding_box() for part in (".lecture-stage", ".lecture-bar"))
+        assert stage and bar and stage["y"] + stage["height"] <= bar["y"] + 1
+        with screen.expect_popup() as second:
+            screen.get_by_role("button", name="Teacher’s window").click()
+        desk = second.value
+        expect(desk.locator(".unreachable")).to_contain_text("Phones cannot join yet")
+        expect(screen.locator(".unreachable")).to_be_hidden()
+        expect(screen.get_by_role("button", name="Start the vote")).to_be_hidden()
+        desk.once("dialog", lambda dialog: dialog.accept())
+        desk.get_by_role("button", name="End and delete").click()
+        expect(desk.locator(".desk-class")).to_contain_text("not open yet")
+        desk.close()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import wait_until_quiet
+from tests.browser.steps import wait_until_idle, wait_until_quiet
 
 PARTS = {"#question h2", "#text-box", "#strip", "#figure", "#caption .said"}
 OTHERS = {"#top", ".nav-holder", "#nav", "#exports", "#forms", "#actions", "#examples", ".about", ".misread"}
@@ -93,3 +93,25 @@ def test_the_key_can_be_switched_off(browser: Browser, address: str) -> None:
         expect(page.locator("#presenting")).to_have_count(0)
         page.locator("#do-present").click()
         expect(page.get_by_label("P begins it")).not_to_be_checked()
+
+
+def test_the_words_of_a_tall_figure_grow_with_the_screen(browser: Browser, address: str) -> None:
+    """Layers is higher than the screen, and its words are larger all the same; its sentence stands above it."""
+    windowed = (
+        "Element.prototype.requestFullscreen = () => Promise.reject(new Error('a window'))"  # which can change its size
+    )
+    with opened(browser, f"{address}?view=layers", script=windowed) as page:
+        words = "() => parseFloat(getComputedStyle(document.querySelector('#figure .ytick text')).fontSize)"
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        page.wait_for_selector("#figure .ytick text")
+        wait_until_idle(page)
+        page.keyboard.press("p")
+        page.wait_for_timeout(500)
+        large = page.evaluate(words)
+        page.set_viewport_size({"width": 1024, "height": 700})
+        page.wait_for_timeout(500)
+        assert large > 1.3 * page.evaluate(words)
+        said, figure = (page.locator(part).bounding_box() for part in ("#caption .said", "#figure"))
+        assert said and figure and said["y"] + said["height"] <= figure["y"] + 1
+        page.keyboard.press("Escape")
+        wait_until_idle(page)

@@ -240,3 +240,11 @@ def open_in_explore(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
     wait_until_quiet(page)
+
+
+def test_the_address_of_somebody_elses_run_has_nothing_to_press(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}train?run={'0' * 32}", gone=True) as page:  # the browser logs that it is not found
+        expect(page.locator("bx-run .message")).to_be_visible()
+        for words in ("Stop", "Resume", "Run again", "Delete", "Share"):
+            expect(page.locator("bx-run").get_by_role("button", name=words)).to_have_count(0)
+        wait_until_quiet(page)
