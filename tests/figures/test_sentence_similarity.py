@@ -50,7 +50,7 @@ def test_the_figure_shows_the_cells_and_what_chance_gives() -> None:
     ("changes", "words"),
     [
         ({}, "The cosine is 0.60. Of 4 pairs of unrelated sentences, whose mean is 0.22, one is at least as similar."),
-        ({}, f"Most is added by “{EVIL}” with “dogs” (+0.400). The cells sum to the cosine exactly."),
+        ({}, f"Of the words, most is added by “{EVIL}” with “dogs” (+0.400). The cells sum to the cosine exactly."),
         ({"similarity": 0.05}, "3 (75 %) are at least as similar."),
         ({"own_lines": True, "similarity": 0.8}, "Of 4 pairs of your lines, whose mean is 0.22, none is"),
         ({"similarity": -2.0, "measure": "euclidean", "chance": np.array([-4.0, -2.5])}, "The distance is 2.00. Of 2"),

@@ -134,5 +134,6 @@ export class Own {
 /** The first sentence of an error, as a part of another one. */
 const firstClause = (error) => {
   const [sentence] = error.split(/\.(?= [A-Z]|$)/);
-  return /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence) ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
+  const isPlain = /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence);  // else it may begin with a name
+  return isPlain ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
 };
