@@ -37,7 +37,7 @@ from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
-from tests.browser.steps import wait_until_quiet
+from tests.browser.steps import wait_until_idle, wait_until_quiet
 from tests.browser.test_access import wrong
 from tests.conftest import BUNDLED, Tiny
 from tests.golden.compare import differences
@@ -558,3 +558,19 @@ def test_a_checkpoint_of_another_family(
             page, "view", {"body": {"state": {"view": "next-sentence", "text": "A.", "pair": "B.", "options": {}}}}
         )
         assert refused["answer"]["detail"] == "distilbert has no next-sentence head. Choose a checkpoint with one."
+
+
+def test_every_view_of_a_site_opens_with_an_answer(browser: Browser, folder: Path) -> None:
+    """From the page's first text; those that are recorded alone open on their first example."""
+    with served(folder) as address, opened(browser, address) as page:
+        page.wait_for_selector("bx-explore:not(.unanswered)")
+        for view in VIEWS.values():
+            page.get_by_role("button", name="All views").click()
+            entry = page.locator(f'dialog [data-view="{view.slug}"]')
+            if not entry.count():  # not on a site
+                page.keyboard.press("Escape")
+                continue
+            entry.click()
+            wait_until_idle(page)
+            expect(page.locator("#message .error")).to_have_count(0)
+            expect(page.locator("bx-explore")).not_to_have_class(re.compile("unanswered"))

@@ -355,7 +355,8 @@ class Explore extends HTMLElement {
   // Display.
 
   #show({ answer, ...news }) {
-    const instead = answer?.detail && answer.state && news.status === 422 && this.own.instead(answer.state, answer);
+    const refused = answer?.detail && news.status === 422 && answer.missing !== "checkpoint";
+    const instead = refused && this.own.instead(answer.state ?? this.state.now, answer);
     if (instead) {
       const { text, pair } = instead.text === undefined ? this.state.counted : instead;
       this.state.mark(instead, { text, pair });

@@ -11,8 +11,8 @@ export class Own {
   #opened = "";  // the view that was opened last, until it has answered or the person has changed something
 
   /** *views*, *opening*: of the schema; *checkpoint*: the person's. */
-  constructor({ views, opening }, checkpoint) {
-    Object.assign(this, { views, opening, checkpoint });
+  constructor({ views, opening, site }, checkpoint) {
+    Object.assign(this, { views, opening, site, checkpoint });
   }
 
   /** What the browser's history keeps, so that Back and a reload find it again. */
@@ -120,7 +120,7 @@ export class Own {
       words.push(borrows
         ? `This view needs a fine-tuned checkpoint, and shows ${now.checkpoint}. The other views stay with ${checkpoint}.`
         : `This is ${now.checkpoint}, for this view alone. The other views stay with ${checkpoint}.`);
-      buttons.push([`Use ${now.checkpoint} everywhere`, () => use(now.checkpoint)]);
+      if (!this.site) buttons.push([`Use ${now.checkpoint} everywhere`, () => use(now.checkpoint)]);  // a site has one alone
       if (!borrows) buttons.push([`Back to ${checkpoint}`, () => use(checkpoint)]);
     }
     if (this.isAway(now)) {
