@@ -138,12 +138,12 @@ def test_the_page_goes_on_when_the_server_answers_again(browser: Browser, tmp_pa
             page.get_by_label("Epochs").fill("7")
             expect(page.locator("#message")).to_contain_text("The server does not answer. Asking again", timeout=SOON)
             app.start()
-            expect(page.locator("#looked")).to_contain_text("7 epochs are 14 steps", timeout=SOON)
+            expect(page.locator("#looked")).to_contain_text("7 epochs over 36 rows would be 14 steps", timeout=SOON)
             expect(page.get_by_label("Name of the run")).to_have_value("typed before")
             assert page.evaluate("window.same"), "the page was loaded anew"
             page.reload()  # even then
             expect(page.get_by_label("Name of the run")).to_have_value("typed before")
-            expect(page.locator("#looked")).to_contain_text("7 epochs are 14 steps", timeout=SOON)
+            expect(page.locator("#looked")).to_contain_text("7 epochs over 36 rows would be 14 steps", timeout=SOON)
             wait_until_quiet(page)
     finally:
         app.close()

@@ -61,9 +61,9 @@ def test_it_answers_without_a_server(browser: Browser, scheme: str) -> None:
         expect(page.locator(".chip.picked, .chip[aria-pressed=true]", has_text="mat")).to_be_visible()
         assert widget.state["picked"] == "0:19-22"
         # 2. Another view, and a text without a mask: it says what is missing.
-        page.get_by_role("tab", name="Fill-mask").click()
+        page.get_by_role("button", name="Hide a word").click()
         expect(page.locator(".message")).to_contain_text("Nothing is hidden")
-        expect(page.get_by_role("tab", name="Fill-mask")).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("tab", name="One mask")).to_have_attribute("aria-selected", "true")
         page.locator("bx-view textarea").first.fill("The [MASK] sat on the mat.")
         expect(page.locator("bx-view .said").first).to_contain_text("It would put")
         assert widget.result.rows[0]["token"] in page.locator("bx-view .said").first.inner_text()

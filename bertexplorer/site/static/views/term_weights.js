@@ -117,13 +117,16 @@ export function say(result) {
   const have = `${counts.map((one) => grouped(one)).join(" and ")} of ${counted(vocabulary, "piece")} have a weight`;
   const isDense = Math.min(...counts) > DENSE * vocabulary;
   const density = isDense
-    ? `${have}: this checkpoint was not trained for such a search, where a few hundred have one.`
+    ? `This checkpoint was not trained for such a search, so the weights are nearly alike: ${have}, where a few hundred would.`
     : `${have}, few enough for a search by words.`;
-  return [
+  const subject = (i) => (texts.length === 2 ? `To the ${NAMES[i]} text` : "To the words of the text");
+  const sentences = [
     ...(texts.length === 2 ? [sayShared(result)] : []),
-    ...texts.map(({ added }, i) => sayAdded(added, texts.length === 2 ? `To the ${NAMES[i]} text` : "To the words of the text")), density,
-    ...beyondLimit(result.leftOut),
-  ].join(" ");
+    ...texts.map(({ added }, i) => sayAdded(added, subject(i))),
+  ];
+  if (isDense) sentences.unshift(density);  // said first, as all bars are nearly alike then
+  else sentences.push(density);
+  return [...sentences, ...beyondLimit(result.leftOut)].join(" ");
 }
 
 function sayShared({ common, score, literal }) {
