@@ -78,7 +78,7 @@ def used(page: Page) -> None:
     page.locator(".chip", has_text="mat").click()
     expect(page.locator(".chip[aria-pressed=true]", has_text="mat")).to_be_visible()
     page.locator("bx-view textarea").first.fill("The [MASK] sat on the mat.")
-    page.get_by_role("tab", name="Fill-mask").click()
+    page.get_by_role("button", name="Hide a word").click()
     expect(said).to_contain_text("It would put")
     expect(page.locator("bx-figure .bars").first).to_be_visible()
 
