@@ -222,7 +222,11 @@ def group_neighbours(words: Part, tokens: int) -> list[Part]:
 
 def positions_of(parts: Sequence[Part]) -> list[int]:
     """The positions of all tokens of *parts*."""
-    return [position for part in parts for word in part for position in word]
+    positions: list[int] = []
+    for part in parts:
+        for word in part:
+            positions += word
+    return positions
 
 
 def share_out(parts: Sequence[Part], scores: Sequence[float], tokens: int) -> Float[np.ndarray, " t"]:

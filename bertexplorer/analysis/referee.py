@@ -136,13 +136,15 @@ def probabilities(
     question: Question, words: Part, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
 ) -> Float[np.ndarray, "orders p"]:
     """Probabilities of the answer, or scores, while the first *hidden* of the *words* are hidden, in each of *orders*.
-    Each text is read once."""
-    sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
-    texts = list(dict.fromkeys(chosen for line in sets for chosen in line))
-    values = question.values([question.hidden(positions_of([[words[i] for i in sorted(text)]])) for text in texts])
+    `Question.values` reads each text once."""
+    texts = []
+    for order in orders:
+        for count in hidden:
+            first = [words[i] for i in sorted(order[:count].tolist())]
+            texts.append(question.hidden(positions_of([first])))
+    values = question.values(texts)
     answers = values if question.readout.scored else question.probability(values)
-    by_set = dict(zip(texts, answers.tolist(), strict=True))
-    return np.array([[by_set[chosen] for chosen in line] for line in sets])
+    return answers.reshape(len(orders), len(hidden))
 
 
 def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:

@@ -294,7 +294,7 @@ def pooling_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def makes_vector(folder: Path) -> bool:
-    """Whether the module in *folder* changes the vector of the text, not what stands beside it under another name.
+    """Whether the module in *folder* changes the vector of the text, not another output beside it.
     Raises ExplorerError if it makes the vector of something else."""
     config = read_object(folder / "config.json") if (folder / "config.json").is_file() else {}
     source = config.get("module_input_name", VECTOR)
@@ -307,7 +307,7 @@ def makes_vector(folder: Path) -> bool:
 
 
 def read_dense(folder: Path, size: int) -> Dense | None:
-    """The dense layer in *folder* for vectors of *size* numbers; None if what it makes stands beside the vector of
+    """The dense layer in *folder* for vectors of *size* numbers; None if its output does not replace the vector of
     the text, under a name of its own."""
     if not makes_vector(folder):
         return None
@@ -350,7 +350,8 @@ def read_limits(folder: Path, module: Path) -> tuple[int | None, bool]:
     """(limit of tokens, whether texts are read in lower case) for the *module* of the encoder. Without a limit of its
     own, that of the tokenizer counts."""
     places = (module, folder)  # beside the encoder, which lies in the first of them, or in the folder itself
-    file = next((place / name for place in places for name in LIMITS if (place / name).is_file()), None)
+    files = [place / name for place in places for name in LIMITS]
+    file = next(filter(Path.is_file, files), None)
     config = read_object(file) if file else {}
     limit = config.get("max_seq_length")
     for place in places:

@@ -329,10 +329,11 @@ class Tokenizer:
         tokens = [self.unknown if i == self.unknown_id else token for i, token in zip(ids, encoded.tokens, strict=True)]
         sides = encoded.sequence_ids
         word_ids = encoded.word_ids
-        firsts, seconds = ([w for w, s in zip(word_ids, sides, strict=True) if s == side] for side in (0, 1))
+        firsts = [word for word, side in zip(word_ids, sides, strict=True) if side == 0]
+        seconds = [word for word, side in zip(word_ids, sides, strict=True) if side == 1]
         # A text that was cut at its beginning does not begin with the backend's word 0.
         skipped = (min(firsts, default=0), min(seconds, default=0))
-        count = len(range(skipped[0], max(firsts, default=-1) + 1))
+        count = 1 + max(firsts) - skipped[0] if firsts else 0
         for (start, end), side, word in zip(encoded.offsets, sides, word_ids, strict=True):
             if side is None:
                 spans.append(None)
