@@ -105,13 +105,14 @@ def test_random_orders_are_permutations(small: Checkpoint) -> None:
     question = saliency.ask_within_limit(small, SENTENCE, "mask", "")
     words = [(position,) for position in question.hideable]
     orders = [np.arange(len(words)), np.arange(len(words))[::-1]]
-    values = question.values
+    rows = question.readout.rows
 
-    def watched(encodings: list) -> np.ndarray:
+    def watched(encodings: list, positions: list) -> object:
         seen.extend([sum(a != b for a, b in zip(e.ids, question.encoding.ids, strict=True))] for e in encodings)
-        return values(encodings)
+        return rows(encodings, positions)
 
-    object.__setattr__(question, "values", watched)
+    question.known.clear()
+    object.__setattr__(question.readout, "rows", watched)
     lines = referee.probabilities(question, words, orders, np.arange(len(orders[0]) + 1))
     assert lines.shape == (2, len(orders[0]) + 1)
     assert len(seen) == 2 * len(orders[0]), "the whole text and the empty one are read once for both"
