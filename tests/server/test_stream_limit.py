@@ -11,6 +11,19 @@ from bertexplorer.server.stream_limit import StreamLimit
 from tests.server.conftest import settle
 
 
+async def disconnected() -> Any:
+    return {"type": "http.disconnect"}
+
+
+def waiting_for(end: asyncio.Event) -> Any:
+    """An app whose streams stay open until *end*."""
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:
+        await end.wait()
+
+    return stream
+
+
 def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_limit, "MAX_OWN", 2)
     monkeypatch.setattr(stream_limit, "MAX_ALL", 3)
@@ -19,20 +32,14 @@ def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyP
     async def send(message: Any) -> None:
         sent.append(message)
 
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
     async def go() -> None:
         end = asyncio.Event()
 
-        async def stream(scope: Any, receive: Any, send: Any) -> None:
-            await end.wait()
-
-        limit = StreamLimit(stream)
+        limit = StreamLimit(waiting_for(end))
 
         def opened(owner: str, route: str = "events") -> asyncio.Task[None]:
             scope = {"type": "http", "state": {"route": route, "owner": owner}}
-            return asyncio.ensure_future(limit(scope, receive, send))
+            return asyncio.ensure_future(limit(scope, disconnected, send))
 
         tasks = [opened("a"), opened("a"), opened("a"), opened("b"), opened("c"), opened("a", "api")]
         await asyncio.sleep(0)
@@ -54,20 +61,14 @@ def test_the_streams_of_one_address_leave_others_theirs(monkeypatch: pytest.Monk
         if "status" in message:
             statuses.append(message["status"])
 
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
     async def go() -> None:
         end = asyncio.Event()
 
-        async def stream(scope: Any, receive: Any, send: Any) -> None:
-            await end.wait()
-
-        limit = StreamLimit(stream)
+        limit = StreamLimit(waiting_for(end))
 
         def opened(owner: str, network: str) -> asyncio.Task[None]:
             scope = {"type": "http", "state": {"route": "events", "owner": owner, "network": network}}
-            return asyncio.ensure_future(limit(scope, receive, send))
+            return asyncio.ensure_future(limit(scope, disconnected, send))
 
         program = [opened(f"made up {i}", "192.0.2.1") for i in range(50)]
         pupil = opened("pupil", "192.0.2.2")
