@@ -21,7 +21,13 @@ def page_schema(settings: Settings) -> dict[str, Any]:
     """All views by name, the settings that they share, and the limits of the server."""
     first = next((saved.name for saved in snapshots()), "")  # of the bundled training run
     limits = {"about": parts(settings), "watch": first}
-    return {"views": all_views(), "doors": DOORS, "precisions": PRECISIONS, "comparisons": COMPARISONS, **limits}
+    return {
+        "views": all_views(),
+        "doors": {title: door._asdict() for title, door in DOORS.items()},
+        "precisions": PRECISIONS,
+        "comparisons": COMPARISONS,
+        **limits,
+    }
 
 
 @cache

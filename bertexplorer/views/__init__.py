@@ -2,14 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 from bertexplorer.analysis import NAMES
 from bertexplorer.views.view import View
 
-DOORS: Mapping[str, tuple[str, ...]] = {  # what most people come for -> the views that answer it
-    "Hide a word": ("fill-mask", "decoding", "pseudo-likelihood", "contrast"),
-    "Who looks at whom": ("attention", "forward-pass", "bertviz"),
-    "Compare meanings": ("word-in-context", "sentence-similarity", "embedding-map"),
+
+class Door(NamedTuple):
+    """What many people come for: what it is *about*, in a few words, and the *views* that answer it, the first of which
+    it opens."""
+
+    about: str
+    views: tuple[str, ...]
+
+
+DOORS = {
+    "Hide a word": Door(
+        "and see what BERT would put there", ("fill-mask", "decoding", "pseudo-likelihood", "contrast")
+    ),
+    "Who looks at whom": Door("attention, head by head", ("attention", "forward-pass", "bertviz")),
+    "Compare meanings": Door(
+        "of a word in two sentences, of two texts", ("word-in-context", "sentence-similarity", "embedding-map")
+    ),
 }
 
 

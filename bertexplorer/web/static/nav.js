@@ -2,17 +2,11 @@
 // Fires "view" with a view's name, and "door" if it was opened through its door.
 import { h, roving } from "./kit.js";
 
-const ABOUT = {
-  "Hide a word": "and see what BERT would put there",
-  "Who looks at whom": "attention, head by head",
-  "Compare meanings": "of a word in two sentences, of two texts",
-};
-
 class Nav extends HTMLElement {
   #views = {};
   #last = {};  // group -> its last view
 
-  /** *views*: name -> {topic, title, …}; *doors*: title -> names of views; *more*: doors to other pages. */
+  /** *views*: name -> {topic, title, …}; *doors*: title -> {about, views}; *more*: doors to other pages. */
   draw(views, doors, more = []) {
     this.#views = views;
     this.#group(doors);
@@ -20,7 +14,7 @@ class Nav extends HTMLElement {
       Object.keys(doors).map((title) => h("button", {
         type: "button", class: "door", "data-group": title,
         onclick: () => this.#go(this.#last[title] ?? this.#of(title)[0], "door"),
-      }, h("strong", {}, title), h("small", {}, ABOUT[title]))),
+      }, h("strong", {}, title), h("small", {}, doors[title].about))),
       more,
     );
     this.group = h("span", { class: "group" });
@@ -55,13 +49,13 @@ class Nav extends HTMLElement {
   /** Give each view its group: the door that it stands behind, else its topic. */
   #group(doors) {
     for (const [name, view] of Object.entries(this.#views)) {
-      const door = Object.keys(doors).find((title) => doors[title].includes(name));
+      const door = Object.keys(doors).find((title) => doors[title].views.includes(name));
       view.group = door ?? view.topic;
     }
   }
 
   /** The place of *view* behind its door, -1 for a view without one. */
-  #place(view, doors) { return (doors[this.#views[view].group] ?? []).indexOf(view); }
+  #place(view, doors) { return (doors[this.#views[view].group]?.views ?? []).indexOf(view); }
 
   #of(group) { return [...this.views.children].map((tab) => tab.dataset.view).filter((name) => this.#views[name].group === group); }
 
