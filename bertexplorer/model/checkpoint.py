@@ -199,6 +199,7 @@ def read_licence(folder: Path) -> str:
 
 
 # A model card names the language by its code.
+CARD_BYTES = 4000  # of a model card, which its front matter begins
 LANGUAGES = {
     **{"ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish"},
     **{"fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian"},
@@ -212,8 +213,13 @@ STEP = re.compile(r"step-\d{1,12}")  # the folder of a step of a training, which
 def read_language(folder: Path) -> str:
     """The language that the front matter of the model card names; '' if it names none, or several."""
     card = (folder.parent if STEP.fullmatch(folder.name) else folder) / "README.md"
-    text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
+    if not card.is_file():
+        return ""
+    with card.open("rb") as file:
+        text = file.read(CARD_BYTES).decode("utf-8", errors="replace").replace("\r\n", "\n")
     front = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
-    named = re.search(r"^language:(.*(?:\n\s*-.*)*)", front[1], re.MULTILINE) if front else None
-    codes = re.findall(r"[\w-]+", re.sub(r"^\s*-", "", named[1], flags=re.MULTILINE)) if named else []
+    named = re.search(r"^language:(.*(?:\n[ \t]*-.*)*)", front[1], re.MULTILINE) if front else None
+    if named is None:
+        return ""
+    codes = re.findall(r"[\w-]+", re.sub(r"^[ \t]*-", "", named[1], flags=re.MULTILINE))
     return LANGUAGES.get(codes[0], "") if len(codes) == 1 else ""
