@@ -190,16 +190,25 @@ def translate(family: Family, hf: dict[str, Any]) -> EncoderConfig:
     return config
 
 
+CARD_BYTES = 4000  # of a model card, which its front matter begins
+
+
+def beginning_of_card(folder: Path) -> str:
+    """The beginning of the model card in *folder*; "" if there is none. No more is read of a file from outside."""
+    card = folder / "README.md"
+    if not card.is_file():
+        return ""
+    with card.open("rb") as file:
+        return file.read(CARD_BYTES).decode("utf-8", errors="replace").replace("\r\n", "\n")
+
+
 def read_licence(folder: Path) -> str:
     """The licence that the front matter of the model card names; '' if it names none."""
-    card = folder / "README.md"
-    text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
-    match = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)
+    match = re.search(r"^license:[ \t]*([\w.\-]+)[ \t]*$", beginning_of_card(folder), re.MULTILINE)
     return match[1] if match else ""
 
 
 # A model card names the language by its code.
-CARD_BYTES = 4000  # of a model card, which its front matter begins
 LANGUAGES = {
     **{"ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish"},
     **{"fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian"},
@@ -212,12 +221,8 @@ STEP = re.compile(r"step-\d{1,12}")  # the folder of a step of a training, which
 
 def read_language(folder: Path) -> str:
     """The language that the front matter of the model card names; '' if it names none, or several."""
-    card = (folder.parent if STEP.fullmatch(folder.name) else folder) / "README.md"
-    if not card.is_file():
-        return ""
-    with card.open("rb") as file:
-        text = file.read(CARD_BYTES).decode("utf-8", errors="replace").replace("\r\n", "\n")
-    front = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
+    home = folder.parent if STEP.fullmatch(folder.name) else folder
+    front = re.match(r"---\n(.*?)\n---", beginning_of_card(home), re.DOTALL)
     named = re.search(r"^language:(.*(?:\n[ \t]*-.*)*)", front[1], re.MULTILINE) if front else None
     if named is None:
         return ""
