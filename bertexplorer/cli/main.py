@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 from bertexplorer.cli.parser import make_parser
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError
+from bertexplorer.interrupt import ends_at_once
 from bertexplorer.result import as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
@@ -75,17 +74,10 @@ def run(arguments: list[str]) -> int:
 
 
 def import_libraries() -> None:
-    """Import torch while Ctrl-C ends the process at once: an exception in the midst of its native code would abort it
-    with a message of C++."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return  # a program of someone else's, or a shell's background
-    if threading.current_thread() is not threading.main_thread():
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        import_module("bertexplorer.model.load")
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Import torch, and what commands need of it, while Ctrl-C ends the process at once."""
+    with ends_at_once():
+        for module in ("model.load", "engine.inference", "cli.analyse"):
+            import_module(f"bertexplorer.{module}")
 
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
