@@ -150,19 +150,9 @@ class Bert(Methods):
             >>> bx.load("mini").encode("Paris").shape
             (384,)
         """
-        from bertexplorer import engine
-        from bertexplorer.analysis import search
-        from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
-
-        options = build(search.Options, {"pooling": pooling, "layer": layer}, by_name=True)
         text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
-        if not text_list:
-            raise ExplorerError("No texts were given. Give a text or a list of them.")
-        encodings = [encode_sentence(self.checkpoint, text, prompt) for text in text_list]
-        depth = layer_of(self.checkpoint, options.layer)
-        vectors = engine.sentence_vectors(self.checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
-        departs = departure(self.checkpoint, options.pooling, depth, lengths=True)
-        for note in filter(None, (cut_note(encodings, "text"), departs)):
+        vectors, notes = encode_texts(self.checkpoint, text_list, prompt, pooling, layer)
+        for note in notes:
             warnings.warn(note, stacklevel=2)
         return vectors[0] if isinstance(texts, str) else vectors
 
@@ -194,16 +184,11 @@ class Bert(Methods):
             >>> float(bx.load("mini").similarity("A cat sleeps.", "A kitten naps.")) > 0.5
             True
         """
-        import numpy as np
-
-        from bertexplorer import engine
-
-        rows, columns = (
-            np.atleast_2d(self.encode(texts, prompt=prompt))
-            for texts, prompt in zip((first, second), prompts, strict=True)
-        )
-        measure = engine.similarity_measure(self.checkpoint)
-        table = engine.similarity_table(measure, rows, columns)
+        rows = [first] if isinstance(first, str) else check_texts("first", first)
+        columns = [second] if isinstance(second, str) else check_texts("second", second)
+        table, _, notes = similarity_of(self.checkpoint, rows, columns, prompts)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
         return table[tuple(0 if isinstance(texts, str) else slice(None) for texts in (first, second))]
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
@@ -330,6 +315,42 @@ def library() -> CheckpointRegistry:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
+
+
+def encode_texts(
+    checkpoint: Checkpoint, texts: Sequence[str], prompt: str | None = None, pooling: str = "own", layer: int = -1
+) -> tuple[Float[np.ndarray, "n d"], list[str]]:
+    """(a vector for each of *texts*, notes: which were cut, how they depart from the checkpoint's own encoder). The
+    arguments are those of `Bert.encode`. Raises ExplorerError as it does."""
+    from bertexplorer import engine
+    from bertexplorer.analysis import search
+    from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
+
+    options = build(search.Options, {"pooling": pooling, "layer": layer}, by_name=True)
+    if not texts:
+        raise ExplorerError("No texts were given. Give a text or a list of them.")
+    encodings = [encode_sentence(checkpoint, text, prompt) for text in texts]
+    depth = layer_of(checkpoint, options.layer)
+    vectors = engine.sentence_vectors(checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
+    departs = departure(checkpoint, options.pooling, depth, lengths=True)
+    return vectors, [note for note in (cut_note(encodings, "text"), departs) if note]
+
+
+def similarity_of(
+    checkpoint: Checkpoint,
+    first: Sequence[str],
+    second: Sequence[str],
+    prompts: tuple[str | None, str | None] = (None, None),
+) -> tuple[Float[np.ndarray, "n m"], str, list[str]]:
+    """(how similar each text of *first* is to each of *second*, the name of the measure, notes as of `encode_texts`).
+    Raises ExplorerError as `Bert.similarity` does."""
+    from bertexplorer import engine
+
+    rows, row_notes = encode_texts(checkpoint, first, prompts[0])
+    columns, column_notes = encode_texts(checkpoint, second, prompts[1])
+    measure = engine.similarity_measure(checkpoint)
+    notes = list(dict.fromkeys([*row_notes, *column_notes]))
+    return engine.similarity_table(measure, rows, columns), measure, notes
 
 
 def spans(tokenizer: Tokenizer, text: str, pair: str, words: Words, name: str) -> tuple[Span, ...]:

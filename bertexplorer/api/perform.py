@@ -8,6 +8,7 @@ import orjson
 from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply, json_reply
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.api.endpoints import perform_endpoint
 from bertexplorer.api.lesson_calls import perform_lesson
 from bertexplorer.api.tool_calls import perform_tool
 from bertexplorer.api.view import export_reply, parse_request, view_reply
@@ -25,6 +26,9 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
     if call.kind == "tool":
         with worded_for("mcp"):
             return perform_tool(explore, call)
+    if call.kind == "endpoint":
+        with worded_for("python"):
+            return perform_endpoint(explore, call)
     if call.kind == "lesson":
         return perform_lesson(explore, opening, call)
     if call.kind == "load":

@@ -27,7 +27,7 @@ OPEN_ROUTES = (
     "room",
 )
 # A class has its own code, which permits only voting, and a shared run its key, which permits only watching.
-PROGRAM_PATHS = ("/api/", "/mcp")
+PROGRAM_PATHS = ("/api/", "/mcp", "/gradio_api/", "/config")
 TOO_MANY = f"Too many wrong codes came from your network, and {MAX_WAITING} wait to be compared. Try again in a minute."
 RETRY = ("retry-after", f"{PERIOD_S:.0f}")
 

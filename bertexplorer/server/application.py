@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from bertexplorer.api import tools
 from bertexplorer.api.admission import Admission
 from bertexplorer.api.calls import Backend
+from bertexplorer.api.endpoints import EndpointCalls
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
@@ -32,7 +33,7 @@ from bertexplorer.server.request_log import RequestLog
 from bertexplorer.server.sessions import OwnerCookies
 from bertexplorer.server.stream_limit import StreamLimit
 from bertexplorer.settings import Settings
-from bertexplorer.web.page import STATIC, mount, scripts
+from bertexplorer.web.page import STATIC, scripts
 
 
 def add_layers(
@@ -95,7 +96,10 @@ def mount_page(
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
     without runs. *backend*: where views are computed; None for this process."""
+    answering = backend or InProcess(explore, Admission(queues), opening(settings))
     app = create_api(explore, queues, opening(settings), service, backend)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
-    mounted: FastAPI = mount(app, settings, runs=service is not None)
+    from bertexplorer.web import endpoints
+
+    mounted: FastAPI = endpoints.mount(app, EndpointCalls(explore, answering, settings.checkpoint), settings)
     return mounted

@@ -64,7 +64,7 @@ class BodyLimits:
                 await self.upload(scope, receive, send)
                 return
             body = await self.read_body(scope, receive) if scope["method"] == "POST" else b""
-            if scope["state"]["route"] in ("api", "mcp") and body:
+            if scope["state"]["route"] in ("api", "mcp", "call") and body:
                 body = clean_json(body)
         except Rejected as rejected:
             await send_rejection(send, rejected)

@@ -21,7 +21,7 @@ class StreamLimit:
         self.of_network: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["state"]["route"] != "events":
+        if scope["type"] != "http" or scope["state"]["route"] not in ("events", "answers"):
             await self.app(scope, receive, send)
             return
         owner, network = scope["state"]["owner"], scope["state"].get("network", "")

@@ -32,7 +32,6 @@ with without_stubs():
     from gradio.routes import templates, toorjson
 
 GRADIO = "6.31.0"
-IDLE_S = 60.0  # between two looks at gradio's queue, which no page uses; gradio's 0.001 takes 7 % of a core
 
 
 # The clock of gradio's loading sign ticks on, 60 times a second, after the sign has gone. Its first tick on a page that
@@ -59,6 +58,5 @@ def write_settings(value: Any, styles: str = "") -> str:
 
 def before_mounting(page: gr.Blocks, styles: str = "") -> None:
     """Prepare *page* for mounting. *styles*: HTML for its head, in place before the page is drawn."""
-    page._queue.sleep_when_free = IDLE_S
     templates.env.filters["toorjson"] = partial(write_settings, styles=styles)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off

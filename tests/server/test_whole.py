@@ -22,17 +22,23 @@ def run_of(jobs: Jobs, owner: str, name: str) -> str:
     return run.id
 
 
+def gradio_mount(running: Any) -> Mount:
+    """Where gradio's app is mounted, below the pages and the API."""
+    return next(route for route in running.mounted.routes if isinstance(route, Mount) and not route.path)
+
+
 def gradio_of(running: Any) -> App:
-    """Gradio's own app, which is mounted next to the scripts of Explore."""
-    mounts = [route for route in running.mounted.routes if isinstance(route, Mount)]
-    return next(route.app for route in mounts if isinstance(route.app, App))
+    """Gradio's own app, below the layer that lets the calls of endpoints in."""
+    app: App = gradio_mount(running).app.app
+    return app
 
 
-def test_no_page_has_an_event_of_gradio(running: Any) -> None:
-    """So its queue, its uploads and its sessions can stay closed."""
-    for page in ("", "?page=train", "?page=pretrain"):
-        assert httpx.get(f"{running.url}/config{page}", timeout=60).json()["dependencies"] == []
-    assert not gradio_of(running).get_blocks().fns
+def test_no_page_of_ours_has_an_event_of_gradio(running: Any) -> None:
+    """Only the page that gradio draws has endpoints, so its uploads and its components stay closed."""
+    for page in ("?page=train", "?page=pretrain", "?page=learn"):
+        assert httpx.get(f"{running.url}/config{page}", timeout=60).json()["page"].keys() == {"", "gradio"}
+    functions = gradio_of(running).get_blocks().fns.values()
+    assert functions and all(function.api_name and not function.targets for function in functions)
 
 
 @pytest.mark.parametrize("path", ["/", "/train", "/pretrain", "/learn"])

@@ -1,0 +1,258 @@
+"""Endpoints: what gradio's clients call. An analysis takes the arguments that it takes in Python, and answers as over
+HTTP; `encode`, `similarity` and `checkpoints` stand beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from pydantic import BaseModel, Field, ValidationError, create_model
+
+from bertexplorer.analysis import search
+from bertexplorer.analysis.export import provenance
+from bertexplorer.api.admission import Reply, computed
+from bertexplorer.api.analyses import answer
+from bertexplorer.api.calls import Backend, Call
+from bertexplorer.api.models import StrictModel, field_type, one_of
+from bertexplorer.api.problems import describe
+from bertexplorer.arguments import check_words
+from bertexplorer.bert import encode_texts, join_list, similarity_of, spans
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.provenance import offered_checkpoints
+from bertexplorer.core.state import State, read_spans, scrub
+from bertexplorer.describe import ARGUMENTS, LISTS, explain, signature
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import MAX_CHARACTERS
+from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.store.registry import PRECISIONS
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
+
+MAX_TEXTS = 1000  # of one call
+MAX_CELLS = 100_000  # of a table of similarities
+MAX_WORDS = 600  # of mask and of pick
+WORDS = ("mask", "pick")
+TEXTS = Annotated[list[Annotated[str, Field(max_length=MAX_CHARACTERS)]], Field(max_length=MAX_TEXTS)]
+PROMPT = (str | None, None)
+MORE = {  # what an endpoint says of its arguments, where it is not what Python says
+    "checkpoint": "a name that the endpoint checkpoints lists",
+    "precision": '"fp32", "bf16" or "auto"',
+    "mask": "a word to hide, or a list of words, or of spans [side, start, end]",
+    "pick": "the word that the analysis is about, or a list of words, or of spans [side, start, end]",
+    "lines": "the key of an upload of lines, as POST /api/v1/lines returns it",
+    "rows": "the key of an upload of rows, as POST /api/v1/rows returns it",
+    "figure": "whether the figure, as plotly's JSON, comes with the answer",
+    "texts": f"a list of texts, {MAX_TEXTS:,} at most",
+    "first": f"a list of texts, {MAX_TEXTS:,} at most",
+    "second": f"a list of texts, so that there are {MAX_CELLS:,} pairs at most",
+    "prompt": "the name of a prompt in the checkpoint's files; null: its default one; an empty text: none",
+    "first_prompt": "the prompt of the first texts, as in encode",
+    "second_prompt": "the prompt of the second texts, as in encode",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of an endpoint. *kind*: its type, as gradio's clients show it. *default*: ... if it has none.
+    *example*: a value with which the endpoint answers."""
+
+    name: str
+    kind: Any
+    default: Any
+    about: str
+    example: Any
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What gradio's clients call by *name*. *model*: checks the arguments, other than the words. *slow*: a call waits
+    in the slow queue."""
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...]
+    model: type[BaseModel]
+    slow: bool = False
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments, those that were not *given* at their defaults. Raises ExplorerError."""
+        words = {name: given[name] for name in WORDS if name in given}
+        others = {
+            name: join_list(name, value) if name in LISTS else value
+            for name, value in given.items()
+            if name not in words
+        }
+        for name, value in words.items():
+            if len(check_words(name, value)) > MAX_WORDS:
+                raise ExplorerError(f"{name}: got more than {MAX_WORDS} words. Name those that matter.")
+        try:
+            return {**self.model.model_validate(others).model_dump(), **words}
+        except ValidationError as error:
+            raise ExplorerError(describe(error.errors()[0], documented=False)) from error
+
+
+def make_endpoints(checkpoint: str) -> dict[str, Endpoint]:
+    """The endpoints by name. *checkpoint*: the default."""
+    common = (
+        Parameter("checkpoint", str, checkpoint, MORE["checkpoint"], checkpoint),
+        Parameter("precision", one_of(PRECISIONS), "auto", MORE["precision"], "auto"),
+    )
+    made = [of_view(view, common) for view in VIEWS.values()]
+    made += [encoding(common), similarity(common), listing()]
+    return {endpoint.name: endpoint for endpoint in made}
+
+
+def of_view(view: View, common: tuple[Parameter, ...]) -> Endpoint:
+    """The endpoint of an analysis: its arguments in Python, and whether the figure comes with the answer."""
+    settings = {setting.name: setting for setting in option_specs(view.analysis.Options)}
+    first = view.examples[0]
+    examples = {
+        "text": first.text,
+        "pair": first.pair,
+        "pick": list(map(list, read_spans(first.picked))),
+        **first.options,
+    }
+    parameters = []
+    types: dict[str, Any] = {}
+    for argument in signature(view.name, method=True).parameters.values():
+        name = argument.name
+        about = MORE.get(name) or ARGUMENTS.get(name) or explain(settings[name])
+        if name in settings:
+            setting = settings[name]
+            types[name] = (field_type(setting), setting.default)
+            kind, default = kind_of(setting), setting.default
+        elif name in WORDS:
+            kind, default = str | list[Any], []
+        else:
+            default = ... if argument.default is argument.empty else argument.default
+            types[name] = (Annotated[str, Field(max_length=MAX_CHARACTERS)], default)
+            kind = str
+        parameters.append(Parameter(name, kind, default, about, examples.get(name, default)))
+    parameters += [*common, Parameter("figure", bool, False, MORE["figure"], False)]
+    about = f"{view.title}: {view.question} {view.note}"
+    return Endpoint(view.name, about, tuple(parameters), make_model(common, figure=(bool, False), **types), view.slow)
+
+
+def kind_of(setting: OptionSpec) -> Any:
+    """The type of a setting, as gradio's clients show it."""
+    if setting.choices:
+        return one_of(setting.choices)
+    return str | list[str] if setting.name in LISTS else setting.kind
+
+
+def encoding(common: tuple[Parameter, ...]) -> Endpoint:
+    """The endpoint encode."""
+    parameters = [
+        Parameter("texts", list[str], ..., MORE["texts"], ["Paris", "London"]),
+        Parameter("prompt", str | None, None, MORE["prompt"], None),
+    ]
+    types: dict[str, Any] = {"texts": (TEXTS, ...), "prompt": PROMPT}
+    for setting in option_specs(search.Options):
+        if setting.name in ("pooling", "layer"):
+            types[setting.name] = (field_type(setting), setting.default)
+            parameters.append(
+                Parameter(setting.name, kind_of(setting), setting.default, explain(setting), setting.default)
+            )
+    about = "A vector for each text, and notes on what was cut or departs from the checkpoint's own sentence encoder."
+    return Endpoint("encode", about, (*parameters, *common), make_model(common, **types))
+
+
+def similarity(common: tuple[Parameter, ...]) -> Endpoint:
+    """The endpoint similarity."""
+    parameters = (
+        Parameter("first", list[str], ..., MORE["first"], ["A cat sleeps."]),
+        Parameter("second", list[str], ..., MORE["second"], ["A kitten naps.", "The bank lends money."]),
+        Parameter("first_prompt", str | None, None, MORE["first_prompt"], None),
+        Parameter("second_prompt", str | None, None, MORE["second_prompt"], None),
+        *common,
+    )
+    model = make_model(common, first=(TEXTS, ...), second=(TEXTS, ...), first_prompt=PROMPT, second_prompt=PROMPT)
+    about = "How similar each of the first texts is to each of the second, by the measure in the checkpoint's files."
+    return Endpoint("similarity", about, parameters, model)
+
+
+def listing() -> Endpoint:
+    """The endpoint checkpoints."""
+    return Endpoint("checkpoints", "The checkpoints to choose from, with their sizes.", (), StrictModel)
+
+
+def make_model(common: tuple[Parameter, ...], **fields: Any) -> type[BaseModel]:
+    """The model of an endpoint's arguments: its own *fields*, and those that all have in *common*."""
+    for parameter in common:
+        fields[parameter.name] = (parameter.kind, parameter.default)
+    return create_model("Arguments", __base__=StrictModel, __config__=None, **fields)
+
+
+class EndpointCalls:
+    """Answers the calls of endpoints. *backend*: where they are computed. *checkpoint*: the default."""
+
+    def __init__(self, explore: Explore, backend: Backend, checkpoint: str) -> None:
+        self.explore = explore
+        self.backend = backend
+        self.endpoints = make_endpoints(checkpoint)
+
+    async def __call__(self, name: str, given: Mapping[str, Any], owner: str) -> bytes:
+        """The answer of the endpoint called *name* as JSON. Raises ExplorerError. If the call is cancelled, the
+        computation stops."""
+        endpoint = self.endpoints[name]
+        fields = endpoint.check(given)
+        if name == "checkpoints":
+            return orjson.dumps(offered_checkpoints(self.explore.for_owner(owner).registry))
+        reply = await computed(self.backend.task(Call("endpoint", name, owner, fields, endpoint.slow)), None)
+        if reply.status != 200:
+            raise ExplorerError(orjson.loads(reply.body)["detail"])
+        return reply.body
+
+
+def perform_endpoint(explore: Explore, call: Call) -> Reply:
+    """The reply to a call of the kind "endpoint". *explore*: that of its owner. Raises ExplorerError."""
+    perform = {"encode": perform_encode, "similarity": perform_similarity}.get(call.name)
+    value = perform(explore, call.given) if perform else perform_analysis(explore, call.name, call.given)
+    return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def perform_analysis(explore: Explore, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The answer of an analysis, as over HTTP."""
+    options = dict(given)
+    text = scrub(options.pop("text", ""))
+    pair = scrub(options.pop("pair", ""))
+    checkpoint, precision = options.pop("checkpoint"), options.pop("precision")
+    figure = options.pop("figure")
+    tokenizer = explore.registry.get(checkpoint, precision).tokenizer
+    found = {word: spans(tokenizer, text, pair, options.pop(word, []), word) for word in WORDS}
+    state = State(
+        text,
+        pair,
+        hidden=found["mask"],
+        picked=found["pick"],
+        checkpoint=checkpoint,
+        precision=precision,
+        view=name.replace("_", "-"),
+        options=options,
+    )
+    return answer(explore, state, figure)
+
+
+def perform_encode(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
+    """The vectors of texts, and what to know about them."""
+    checkpoint = explore.registry.get(given["checkpoint"], given["precision"])
+    texts = [scrub(text) for text in given["texts"]]
+    vectors, notes = encode_texts(checkpoint, texts, given["prompt"], given["pooling"], given["layer"])
+    title = explore.registry.title(given["checkpoint"])
+    return {"vectors": vectors, "notes": notes, "provenance": provenance(checkpoint, title)}
+
+
+def perform_similarity(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
+    """The table of similarities, with the name of the measure, and what to know about it."""
+    first, second = ([scrub(text) for text in given[side]] for side in ("first", "second"))
+    if len(first) * len(second) > MAX_CELLS:
+        raise ExplorerError(
+            f"{len(first):,} by {len(second):,} texts are more than {MAX_CELLS:,} pairs. Compare fewer at once."
+        )
+    checkpoint = explore.registry.get(given["checkpoint"], given["precision"])
+    prompts = (given["first_prompt"], given["second_prompt"])
+    table, measure, notes = similarity_of(checkpoint, first, second, prompts)
+    title = explore.registry.title(given["checkpoint"])
+    return {"similarity": table, "measure": measure, "notes": notes, "provenance": provenance(checkpoint, title)}

@@ -1,0 +1,233 @@
+"""Gradio's client calls every analysis of the whole server: its rows are those of Python, its errors our sentences."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError, ValidationError
+
+from bertexplorer.api import perform
+from bertexplorer.bert import Bert
+from bertexplorer.engine import progress
+from bertexplorer.training.checkpointing import commit
+from bertexplorer.views import VIEWS
+from tests.api.test_analyses import TUNED, alike, asked
+from tests.server.conftest import Running
+from tests.server.talk import Browser
+from tests.server.test_whole import gradio_mount, run_of
+from tests.store.running import until
+
+NAMES = {name.replace("-", "_") for name in VIEWS} | {"encode", "similarity", "checkpoints"}
+FEWER_LAYERS = {"attention-flow": {"layer": 2}}
+MASKED = "Paris is the [MASK] of France."
+
+
+def connect(url: str, **more: Any) -> Client:
+    """A client of the server at *url*."""
+    return Client(url, verbose=False, analytics_enabled=False, download_files=False, **more)
+
+
+@pytest.fixture(scope="module")
+def client(running: Running) -> Iterator[Client]:
+    made = connect(running.url)
+    yield made
+    made.close()
+
+
+def arguments(view: str) -> dict[str, Any]:
+    """A question to *view*, as Python takes it."""
+    given = {name: value for name, value in asked(view).items() if name != "picked"} | FEWER_LAYERS.get(view, {})
+    picked = [[span["side"], span["start"], span["end"]] for span in asked(view).get("picked", ())]
+    return {**given, "pick": picked} if picked else given
+
+
+def test_every_analysis_is_an_endpoint_and_nothing_else_is(client: Client, running: Running) -> None:
+    listed = client.view_api(return_format="dict")
+    assert {name.strip("/") for name in listed["named_endpoints"]} == NAMES and not listed["unnamed_endpoints"]
+    assert httpx.get(f"{running.url}/gradio_api/info").json()["named_endpoints"].keys() == {
+        f"/{name}" for name in NAMES
+    }
+
+
+def test_an_endpoint_says_what_its_arguments_are(client: Client) -> None:
+    about = client.view_api(return_format="dict")["named_endpoints"]["/attention"]
+    said = {one["parameter_name"]: one for one in about["parameters"]}
+    view = VIEWS["attention"]
+    assert view.question in about["description"] and view.note in about["description"]
+    assert list(said)[:4] == ["text", "pair", "mask", "pick"] and said["layer"]["python_type"]["type"] == "int"
+    assert (
+        not said["text"]["parameter_has_default"]
+        and said["text"]["example_input"] == VIEWS["attention"].examples[0].text
+    )
+    assert all(one["python_type"]["description"] for one in said.values())
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_endpoint_answers_as_python_does(view: str, client: Client, running: Running, tiny: Any) -> None:
+    given = arguments(view)
+    checkpoint = given.pop("checkpoint", "tiny")
+    if checkpoint == TUNED:
+        shutil.copytree(tiny(TUNED), running.settings.models_dir / TUNED, dirs_exist_ok=True)
+    found = client.predict(**given, checkpoint=checkpoint, api_name=f"/{VIEWS[view].name}")
+    bert = Bert(running.library.get(checkpoint))
+    text = (given.pop("text"),) if "text" in given else ()
+    given["pick"] = [tuple(span) for span in given.get("pick", ())]
+    wanted = bert.analyse(VIEWS[view].name, *text, **given)
+    rows = wanted.to_rows()
+    assert found["said"] == wanted.said and found["provenance"]["checkpoint"] and len(found["rows"]) == len(rows) > 0
+    for one, other in zip(found["rows"], rows, strict=True):
+        assert all(alike(bert.checkpoint.config, one[name], other[name]) for name in other), (one, other)
+
+
+def test_vectors_similarities_and_checkpoints_are_those_of_python(client: Client, running: Running) -> None:
+    bert = Bert(running.library.get("tiny"))
+    texts, others = ["Paris is large.", "A cat."], ["A dog.", "London.", "Bread"]
+    vectors = client.predict(texts, api_name="/encode")
+    np.testing.assert_allclose(vectors["vectors"], bert.encode(texts), rtol=1e-4, atol=1e-5)
+    found = client.predict(texts, others, api_name="/similarity")
+    np.testing.assert_allclose(found["similarity"], bert.similarity(texts, others), rtol=1e-4, atol=1e-5)
+    assert found["measure"] == "cosine" and not found["notes"]
+    cut = client.predict(["word " * 600], api_name="/encode")
+    assert "256 tokens that are read, and cut" in cut["notes"][0], "what was cut is announced"
+    assert "tiny" in [one["name"] for one in client.predict(api_name="/checkpoints")]
+
+
+def test_a_word_is_picked_and_hidden_by_its_name(client: Client) -> None:
+    by_word = client.predict("Paris is the capital of France.", mask="capital", top=3, api_name="/fill_mask")
+    by_span = client.predict("Paris is the capital of France.", mask=[[0, 13, 20]], top=3, api_name="/fill_mask")
+    assert by_word["rows"] == by_span["rows"] and by_word["hidden"] == [{"side": 0, "start": 13, "end": 20}]
+    several = client.predict(MASKED, words=["river", "city"], api_name="/fill_mask")
+    assert {"river", "city"} <= {row["token"] for row in several["rows"]}
+
+
+def test_a_figure_comes_on_request(client: Client) -> None:
+    assert "figure" not in client.predict(MASKED, api_name="/fill_mask")
+    assert client.predict(MASKED, figure=True, api_name="/fill_mask")["figure"]["data"]
+
+
+WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "a number for a text": ((5,), {}, "text: got 5; wanted text."),
+    "an object": (({"path": "/etc/passwd"},), {}, "text: got an object"),
+    "nested lists": ((MASKED,), {"mask": [[[["a"]]]]}, "mask: got an object"),
+    "a text for a number": ((MASKED,), {"top": "ten"}, 'top: got "ten"; wanted a whole number.'),
+    "out of bounds": ((MASKED,), {"top": 10**9}, "top: got 1000000000; wanted"),
+    "100,000 characters": (("x" * 100_000,), {}, "wanted 20,000 characters or fewer"),
+    "many words": ((MASKED,), {"mask": ["a"] * 601}, "mask: got more than 600 words"),
+    "no checkpoint": ((MASKED,), {"checkpoint": "nowhere"}, "nowhere is not on this disk"),
+    "a path": ((MASKED,), {"checkpoint": "/etc/passwd"}, "/etc/passwd"),
+    "a word that is not there": ((MASKED,), {"pick": "dog"}, "'dog' does not occur in the text"),
+    "no mask": (("Paris.",), {}, "Nothing is hidden"),
+    "an empty text": (("",), {}, "The text is empty"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_call_gets_our_sentence(wrong: str, client: Client) -> None:
+    values, options, sentence = WRONG[wrong]
+    with pytest.raises((AppError, ValidationError)) as caught:
+        client.predict(*values, **options, api_name="/fill_mask")
+    assert sentence in str(caught.value)
+    assert "Traceback" not in str(caught.value) and str(Path.cwd()) not in str(caught.value)
+
+
+def test_what_belongs_to_another_does_not_exist(client: Client, running: Running, tiny: Any) -> None:
+    with pytest.raises(AppError, match="no uploaded lines"):
+        client.predict("puppy", lines="0" * 24, api_name="/search")
+    owner = Browser(running.url)
+    jobs = running.service.jobs
+    run = run_of(jobs, owner.owner, "theirs")
+    commit(
+        jobs.run(run, None).folder / "best",
+        "step-1",
+        lambda into: shutil.copytree(tiny("bert"), into, dirs_exist_ok=True),
+    )
+    with closing(connect(running.url, httpx_kwargs={"cookies": dict(owner.cookies)})) as theirs:
+        assert theirs.predict(MASKED, checkpoint=f"run:{run}", api_name="/tokenization")["rows"]
+    with pytest.raises(AppError, match="This run is not here"):
+        client.predict(MASKED, checkpoint=f"run:{run}", api_name="/tokenization")
+    jobs.delete(run, None)
+
+
+def test_plain_http_calls_an_endpoint_in_two_steps(running: Running) -> None:
+    """What curl does, by position and by name."""
+    by_name = {"text": "A cat slept.", "pair": "It woke up."}
+    calls = {"call/next_sentence": {"data": values(running, "next_sentence")}, "call/v2/next_sentence": by_name}
+    for path, body in calls.items():
+        event = httpx.post(f"{running.url}/gradio_api/{path}", json=body).raise_for_status().json()["event_id"]
+        answer = httpx.get(f"{running.url}/gradio_api/{path}/{event}", timeout=60)
+        assert "event: complete" in answer.text, answer.text[:200]
+        again = httpx.get(f"{running.url}/gradio_api/{path}/{event}")
+        assert again.status_code == 404 and "nothing to read" in again.text.lower()
+
+
+def values(running: Running, name: str) -> list[Any]:
+    """The arguments of the endpoint's example."""
+    listed = httpx.get(f"{running.url}/gradio_api/info").json()["named_endpoints"][f"/{name}"]["parameters"]
+    return [one["example_input"] for one in listed]
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Makes every call go on until it is stopped. The list says which have been stopped."""
+    stopped: list[str] = []
+
+    def go_on(explore: Any, call: Any) -> Any:
+        try:
+            while True:
+                progress.check()
+                time.sleep(0.01)
+        except progress.Stopped:
+            stopped.append(call.name)
+            raise
+
+    monkeypatch.setattr(perform, "perform_endpoint", go_on)
+    return stopped
+
+
+def test_a_call_that_is_cancelled_stops(client: Client, running: Running, endless: list[str]) -> None:
+    job = client.submit(MASKED, api_name="/saliency")
+    until(lambda: gradio_mount(running).app.callers.tasks)
+    job.cancel()
+    until(lambda: endless == ["saliency"])
+
+
+def test_a_caller_who_leaves_stops_the_computation_and_is_forgotten(running: Running, endless: list[str]) -> None:
+    callers = gradio_mount(running).app.callers
+    with httpx.Client(base_url=running.url, timeout=60) as leaving:
+        config = leaving.get("/config").json()["dependencies"]
+        number = next(one["id"] for one in config if one["api_name"] == "fill_mask")
+        call = {"data": values(running, "fill_mask"), "fn_index": number, "session_hash": "leaving"}
+        for _ in range(2):
+            leaving.post("/gradio_api/queue/join", json=call).raise_for_status()
+        with leaving.stream("GET", "/gradio_api/queue/data", params={"session_hash": "leaving"}) as answers:
+            until(lambda: len(callers.tasks.get("leaving", ())) == 2)
+            assert answers.status_code == 200 and callers.knows("leaving")
+    until(lambda: endless == ["fill_mask"] * 2 and not callers.knows("leaving"))
+    assert not callers.readers and not callers.tasks and not callers.unread
+
+
+def test_fifty_callers_at_once_get_their_answers(running: Running) -> None:
+    clients = [connect(running.url) for _ in range(50)]
+    texts = [f"Number {i} is [MASK]." for i in range(50)]
+    with ThreadPoolExecutor(50) as threads:
+        found = list(threads.map(lambda one, text: one.predict(text, api_name="/fill_mask"), clients, texts))
+    assert [answer["text"] for answer in found] == texts
+    callers = gradio_mount(running).app.callers
+    until(lambda: not callers.readers and not callers.unread, 5)
+    assert not callers.of_network and not callers.tasks
+
+
+def test_the_first_call_after_a_pause_does_not_wait(client: Client) -> None:
+    client.predict(MASKED, api_name="/fill_mask")
+    time.sleep(6)  # gradio looks for calls rarely by now
+    begun = time.monotonic()
+    client.predict(MASKED, api_name="/fill_mask")
+    assert time.monotonic() - begun < 5
