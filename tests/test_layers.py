@@ -49,7 +49,7 @@ ALLOWED = {  # library -> the only parts that may import it
     "fastapi": {"api", "server"},
     "pydantic": {"api"},
     "mcp": {"api"},
-    "starlette": {"api", "server"},
+    "starlette": {"api", "server", "web"},
     "fsspec": {"cluster"},
     "ray": {"cluster"},
     "uvicorn": {"server"},

@@ -3,11 +3,9 @@
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from bertexplorer.api import tools
@@ -33,7 +31,8 @@ from bertexplorer.server.request_log import RequestLog
 from bertexplorer.server.sessions import OwnerCookies
 from bertexplorer.server.stream_limit import StreamLimit
 from bertexplorer.settings import Settings
-from bertexplorer.web.page import STATIC, scripts
+from bertexplorer.web import endpoints, mount
+from bertexplorer.web.page import STATIC
 
 
 def add_layers(
@@ -76,7 +75,7 @@ def create_api(
 
 
 def phone(request: Request) -> Response:
-    """The page on which a class votes: a single file that does not use gradio."""
+    """The page on which a class votes: a single file."""
     return FileResponse(STATIC / "phone.html", headers={"cache-control": "no-cache"})
 
 
@@ -98,8 +97,6 @@ def mount_page(
     without runs. *backend*: where views are computed; None for this process."""
     answering = backend or InProcess(explore, Admission(queues), opening(settings))
     app = create_api(explore, queues, opening(settings), service, backend)
-    app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
-    from bertexplorer.web import endpoints
-
+    mount.mount(app, runs=service is not None)
     mounted: FastAPI = endpoints.mount(app, EndpointCalls(explore, answering, settings.checkpoint), settings)
     return mounted

@@ -14,9 +14,9 @@ CACHE_BYTES = 64_000_000  # of assets; a page needs 2 million
 
 
 class PageCompression:
-    """Compresses the page and its configuration.
+    """Compresses pages, and gradio's configuration.
 
-    Gradio compresses its scripts itself. Streams are not compressed, as compression would delay them."""
+    Scripts are compressed where they are served. Streams are not compressed, as compression would delay them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.compressed = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
@@ -41,8 +41,8 @@ class Asset:
 class AssetCache:
     """Compresses scripts, styles and fonts once, and lets browsers cache them.
 
-    A page needs about 70 of these files, one of them of 5 MB. Gradio compresses them again for every browser, which
-    blocks the server for 0.3 s. One file can have many names (/assets/./index.js), so the cache is limited."""
+    A page needs about 25 of these files; compressed again for every browser, they would keep the server busy. One file
+    can have many names (/assets/./index.js), so the cache is limited."""
 
     def __init__(self, app: ASGIApp, free_bytes: int = CACHE_BYTES) -> None:
         self.app, self.free_bytes = app, free_bytes
@@ -58,7 +58,7 @@ class AssetCache:
             await asset.send(send)
 
     async def fetch(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
-        """Gradio's response, which is cached if it fits. If its status is not 200, send it unchanged and return
+        """The response of the app, which is cached if it fits. If its status is not 200, send it unchanged and return
         None."""
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
         scope = {**scope, "headers": [*others, (b"accept-encoding", key[1].encode())]}

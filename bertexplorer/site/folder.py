@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +27,6 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.sentence_encoder import Normalize
-from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
 from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export
@@ -36,14 +34,13 @@ from bertexplorer.site.recorded import record, record_openings
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.version import __version__
+from bertexplorer.web.page import FONTS, STATIC as SCRIPTS, STYLE, fonts
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-SCRIPTS = HERE.parent / "web" / "static"
 IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"\./([\w/]+\.js)"')
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 500e6  # of a checkpoint in fp32
-FONTS = ("IBMPlexSans/IBMPlexSans-Regular", "IBMPlexSans/IBMPlexSans-Bold", "IBMPlexMono/IBMPlexMono-Regular")
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
 
@@ -208,17 +205,16 @@ def write_scripts(out: Path) -> None:
     """Copy the scripts and styles of the pages that a site has, and its own."""
     scripts = out / "scripts"
     scripts.mkdir()
-    for name in (*reachable("explore.js", "learn.js"), "frame.css", "explore.css", "learn.css", "offline_player.js"):
+    others = ("theme.js", "frame.css", "explore.css", "learn.css", "offline_player.js")
+    for name in (*reachable("explore.js", "learn.js"), *others):
         shutil.copy(SCRIPTS / name, scripts / name)
-    shutil.copy(ASSETS / "style.css", scripts / "style.css")
+    shutil.copy(STYLE, scripts)
     shutil.copytree(SCRIPTS / "vendor", scripts / "vendor")
     shutil.copytree(STATIC, out / "local", ignore=shutil.ignore_patterns("*.gz", "sw.js"))
-    gradio = find_spec("gradio")  # its fonts, without the seconds of its import
-    assert gradio and gradio.origin
-    fonts = Path(gradio.origin).parent / "templates" / "frontend" / "static" / "fonts"
-    (out / "fonts").mkdir()
     for font in FONTS:
-        shutil.copy(fonts / f"{font}.woff2", out / "fonts")
+        target = scripts / "fonts" / font
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(fonts() / font, target)
 
 
 def reachable(*names: str) -> list[str]:
@@ -236,7 +232,7 @@ def reachable(*names: str) -> list[str]:
 def write_pages(out: Path, address: str) -> None:
     """Write the pages, and the service worker, whose version changes with any file of the site."""
     (out / "index.html").write_text(pages.explore(address), "utf-8")
-    others = {"learn": pages.learn(address), "train": pages.absent("Train"), "pretrain": pages.absent("Pretrain")}
+    others = {"learn": pages.learn(address), "train": pages.absent("train"), "pretrain": pages.absent("pretrain")}
     for name, content in others.items():
         (out / name).mkdir()
         (out / name / "index.html").write_text(content, "utf-8")
@@ -262,6 +258,6 @@ def sizes(out: Path) -> dict[str, int]:
         part = path.partition("/")[0]
         if part == "model":
             first += size
-        elif part in ("scripts", "local", "fonts", "index.html") or path in ("data/page.json", "data/site.json"):
+        elif part in ("scripts", "local", "index.html") or path in ("data/page.json", "data/site.json"):
             first += len(gzip.compress((out / path).read_bytes(), 6))
     return {"bytes": sum(whole.values()), "first_visit": first}

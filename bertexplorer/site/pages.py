@@ -9,9 +9,10 @@ from string import Template
 from typing import Any
 
 from bertexplorer.core.ask import DEFAULTS
+from bertexplorer.web.page import draw, title
 
 HERE = Path(__file__).parent
-PAGES = {"explore": "./", "learn": "learn"}  # script -> address
+PAGES = ("explore", "learn")
 TARGETS = ("answer", "mask", "next sentence")
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # view -> setting -> the choices that a browser has
     "switchboard": {"target": TARGETS},
@@ -25,10 +26,21 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {  # view -> settings that need a server
     "sentence-similarity": ("first_prompt", "second_prompt"),
     "search": ("prompt", "line_prompt"),
 }
-SCRIPTED = """<div id="$name" class="column"></div>
-<script type="module" src="local/site.js"></script>
-<script type="module" src="scripts/$name.js"></script>
-<noscript>BERT runs in this page as a script. Allow scripts, and reload it.</noscript>"""
+POLICY = "; ".join(  # a host of files cannot be asked to send headers
+    (
+        "default-src 'self'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self' data: blob:",
+        "object-src 'none'",
+    )
+)
+ABOUT = "See how BERT reads a sentence. The checkpoint runs in your browser; nothing leaves it."
+HEAD = f"""<meta name="description" content="{ABOUT}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+"""
+SCRIPT = '<script type="module" src="local/site.js"></script>\n'  # takes the place of a server
 
 
 def offered(view: str) -> bool:
@@ -72,34 +84,24 @@ def supports(view: str, options: Mapping[str, Any]) -> bool:
 
 def explore(address: str = "") -> str:
     """The page Explore of a site at *address*."""
-    return make_page("explore", "BERT Explorer", "./", address)
+    return draw("explore", PAGES, "scripts", head=head("BERT Explorer", address) + SCRIPT)
 
 
 def learn(address: str = "") -> str:
     """The page Learn."""
-    return make_page(
-        "learn", "Learn · BERT Explorer", "../", address, '<link rel="stylesheet" href="scripts/learn.css">\n'
-    )
+    return draw("learn", PAGES, "scripts", base="../", head=head(title("learn"), address) + SCRIPT)
 
 
-def absent(title: str) -> str:
+def absent(name: str) -> str:
     """A page that a site does not have, which says how to get it."""
-    content = Template((HERE / "absent.html").read_text("utf-8")).substitute(title=title)
-    return make_page("", title, "../", content=content)
+    content = Template((HERE / "absent.html").read_text("utf-8")).substitute(title=name.title())
+    return draw(name, PAGES, "scripts", base="../", head=head(title(name)), content=content)
 
 
-def make_page(name: str, title: str, base: str, address: str = "", more: str = "", content: str = "") -> str:
-    """*name*: of the script and of the element that it fills, unless there is *content*. *base*: the way to the top of
-    the site. *more*: for the head."""
+def head(title: str, address: str = "") -> str:
+    """What the head of a site's page has besides that of a server's; with an *address*, a preview of its links."""
+    preview = ""
     if address:
         picture = html.escape(f"{address.rstrip('/')}/thumbnail.png")
-        more += f'<meta property="og:title" content="{title}">\n<meta property="og:image" content="{picture}">\n'
-    links = "".join(link(page, to, current=page == name) for page, to in PAGES.items())
-    content = content or Template(SCRIPTED).substitute(name=name)
-    template = Template((HERE / "page.html").read_text("utf-8"))
-    return template.substitute(base=base, title=title, more=more, links=links, content=content)
-
-
-def link(page: str, to: str, *, current: bool) -> str:
-    mark = ' class="active" aria-current="page"' if current else ""
-    return f'<a href="{to}"{mark}>{page.title()}</a>'
+        preview = f'<meta property="og:title" content="{title}">\n<meta property="og:image" content="{picture}">\n'
+    return HEAD + preview

@@ -16,7 +16,7 @@ from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.settings import Settings
 from bertexplorer.web.callers import Callers
 from bertexplorer.web.calls import Calls
-from bertexplorer.web.gradio_patches import before_mounting  # before gradio, whose import it halves
+from bertexplorer.web.gradio_patches import GRADIO  # noqa: F401 - before gradio, whose import it halves
 
 import gradio as gr  # isort: skip
 
@@ -106,7 +106,6 @@ def document(endpoint: Endpoint) -> str:
 def mount(app: Any, calls: EndpointCalls, settings: Settings) -> Any:
     """Mount gradio with the endpoints in the FastAPI *app*, after all its other routes, and return it."""
     blocks, callers = build(calls)
-    before_mounting(blocks)
     mounted = gr.mount_gradio_app(
         app,
         blocks,

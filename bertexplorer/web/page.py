@@ -1,94 +1,83 @@
-"""The pages: a frame of gradio, navigation and theme, into which the scripts in static/ draw each page."""
+"""The pages as HTML: one frame (page.html) for the server and for a site, which the scripts in static/ fill.
+
+All addresses in it are relative, so that it works below any path."""
+
+from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from string import Template
 
-from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.web.gradio_patches import before_mounting  # before gradio, whose import it halves
+from bertexplorer.settings import ASSETS
 
-import gradio as gr  # isort: skip
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+STYLE = ASSETS / "style.css"
+PAGES = {"explore": "./", "learn": "learn", "train": "train", "pretrain": "pretrain"}  # script -> address
+STYLES = {"learn": "learn.css", "train": "train.css", "pretrain": "train.css"}  # what a page needs besides Explore's
+FONTS = (
+    "IBMPlexSans/IBMPlexSans-Regular.woff2",
+    "IBMPlexSans/IBMPlexSans-Bold.woff2",
+    "IBMPlexMono/IBMPlexMono-Regular.woff2",
+)
+SCRIPTED = """<div id="$name"></div>
+<script type="module" src="$static/$name.js"></script>
+<noscript>A script draws this page. Allow scripts, and reload it.</noscript>"""
 
-STATIC = Path(__file__).parent / "static"
-PAGES = {"Learn": "learn", "Train": "train", "Pretrain": "pretrain"}  # besides Explore: title -> its address
 
+def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head: str = "", content: str = "") -> str:
+    """The HTML of one page.
 
-def mount(app: Any, settings: Settings, *, runs: bool = True) -> Any:
-    """Mount all pages in the FastAPI *app*, and return it; Train and Pretrain only with *runs*."""
-    page = build(runs=runs)
-    before_mounting(page, styles())
-    return gr.mount_gradio_app(
-        app,
-        page,
-        "/",
-        server_name=settings.host,
-        server_port=settings.port,
-        root_path=settings.root_path or None,
-        footer_links=[],
-        run_history=False,
-        show_error=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        pwa=False,
-        mcp_server=False,
-        theme=theme(),
-        css_paths=ASSETS / "style.css",
-        head=head(),
+    Args:
+        name: a key of PAGES.
+        pages: the pages that the navigation leads to, keys of PAGES.
+        static: the folder of scripts, styles and fonts, as seen from *base*.
+        base: the way from the page to Explore.
+        head: HTML for the head, before the styles.
+        content: HTML in place of what the script draws.
+
+    Returns:
+        A whole document.
+    """
+    style = ""
+    if name in STYLES and not content:
+        style = f'<link rel="stylesheet" href="{static}/{STYLES[name]}">\n'
+    template = Template((HERE / "page.html").read_text("utf-8"))
+    return template.substitute(
+        base=base,
+        title=title(name),
+        head=head,
+        static=static,
+        style=style,
+        links="".join(link(page, current=page == name) for page in pages),
+        content=content or Template(SCRIPTED).substitute(name=name, static=static),
     )
 
 
-def build(*, runs: bool = True) -> gr.Blocks:
-    """Build all pages; Train and Pretrain only with *runs*."""
-    with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
-        add_page("explore")
-    for title, address in PAGES.items():
-        if runs or address == "learn":
-            with blocks.route(title, address):
-                add_page(address)
-    return blocks
+def title(name: str) -> str:
+    return "BERT Explorer" if name == "explore" else f"{name.title()} · BERT Explorer"
 
 
-def add_page(name: str) -> None:
-    """Add a column that static/NAME.js fills."""
-    gr.Navbar(main_page_name="Explore")
-    gr.Column(elem_id=name)
+def link(page: str, *, current: bool) -> str:
+    mark = ' aria-current="page"' if current else ""
+    return f'<a href="{PAGES[page]}"{mark}>{page.title()}</a>'
 
 
-def theme() -> gr.themes.Base:
-    """One accent colour, generous space, fonts that gradio bundles."""
-    return gr.themes.Base(
-        primary_hue=gr.themes.colors.blue,
-        neutral_hue=gr.themes.colors.slate,
-        text_size=gr.themes.sizes.text_lg,
-        radius_size=gr.themes.sizes.radius_md,
-        font=[gr.themes.GoogleFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
-        font_mono=[gr.themes.GoogleFont("IBM Plex Mono"), "ui-monospace", "monospace"],
-    )
+def fonts() -> Path:
+    """The folder of FONTS, in gradio's package; found without the seconds that its import takes."""
+    gradio = find_spec("gradio")
+    assert gradio and gradio.origin
+    return Path(gradio.origin).parent / "templates" / "frontend" / "static" / "fonts"
 
 
 @cache
 def scripts() -> str:
-    """The folder that the scripts of the pages are served from. It changes with the scripts, so that browsers can cache
+    """The address of scripts, styles and fonts on the server. It changes with them, so that browsers can cache
     them."""
     digest = hashlib.sha256()
-    for file in sorted(STATIC.rglob("*.*")):
+    for file in (*sorted(STATIC.rglob("*.*")), STYLE, *(fonts() / font for font in FONTS)):
         digest.update(file.name.encode() + file.read_bytes())
     return f"scripts/{digest.hexdigest()[:12]}"
-
-
-def styles() -> str:
-    """The styles that all pages share: the frame, and the parts of Explore."""
-    frame = (STATIC / "frame.css").read_text(encoding="utf-8")
-    return f'<style>{frame}</style><link rel="stylesheet" href="./{scripts()}/explore.css">'
-
-
-def head() -> str:
-    """The head of the pages: each loads its script, and the styles that others lack."""
-    return f"""<script>
-        const from = "./{scripts()}", page = /\\/(learn|train|pretrain)\\/?$/.exec(location.pathname)?.[1] ?? "explore";
-        const style = {{ learn: "learn", train: "train", pretrain: "train" }}[page];
-        const link = `<link rel="stylesheet" href="${{from}}/${{style}}.css">`;
-        if (style) document.head.insertAdjacentHTML("beforeend", link);
-        import(`${{from}}/${{page}}.js`);
-    </script>"""

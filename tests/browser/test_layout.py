@@ -47,7 +47,7 @@ def test_all_pages_begin_at_the_same_edge(browser: Browser, address: str, width:
             title = page.locator("h1")
             expect(title).to_be_visible()
             wait_until_quiet(page)
-            links = page.locator(".nav-holder nav a")
+            links = page.locator(".pages a")
             boxes = [one.bounding_box() for one in (*links.all(), title)]
             edges[name] = [round(box["x"]) for box in boxes if box]
             assert edges[name][0] == edges[name][-1], "the navigation is in line with the page"

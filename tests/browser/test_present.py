@@ -7,7 +7,7 @@ from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_idle, wait_until_quiet
 
 PARTS = {"#question h2", "#text-box", "#strip", "#figure", "#caption .said"}
-OTHERS = {"#top", ".nav-holder", "#nav", "#exports", "#forms", "#actions", "#examples", ".about", ".misread"}
+OTHERS = {"#top", ".pages", "#nav", "#exports", "#forms", "#actions", "#examples", ".about", ".misread"}
 SIZES = [(1024, 768), (1280, 800), (1920, 1080), (3840, 2160)]
 
 
@@ -74,7 +74,7 @@ def test_keys_go_through_examples_and_views_and_are_dead_in_fields(browser: Brow
         text.press("ArrowLeft"), text.press("p"), text.press("Backspace")
         expect(text).to_have_value("A happy [MASK].")
         expect(page.locator("#strip")).to_contain_text("happy")
-        assert page.evaluate("document.querySelector('.nav-holder').closest('[inert]') !== null"), "Tab stays inside"
+        assert page.evaluate("document.querySelector('.pages').closest('[inert]') !== null"), "Tab stays inside"
         page.keyboard.press("Escape")
         expect(page.locator("#presenting")).to_have_count(0)
         assert page.evaluate("document.querySelector('[inert]')") is None

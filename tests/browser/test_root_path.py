@@ -53,7 +53,7 @@ def test_every_page_works_and_leads_to_the_others(browser: Browser, below: str) 
         expect(page.locator("#strip")).to_contain_text("barked")
         wait_until_quiet(page)
         for name in ("Learn", "Train", "Pretrain", "Explore"):
-            page.locator(".nav-holder").get_by_role("link", name=name, exact=True).click()
+            page.locator(".pages").get_by_role("link", name=name, exact=True).click()
             expect(page.locator("h1")).to_be_visible()
             assert page.url.startswith(below)
             wait_until_quiet(page)

@@ -42,10 +42,9 @@ def test_no_page_of_ours_has_an_event_of_gradio(running: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/train", "/pretrain", "/learn"])
-def test_pages_open_with_less_than_60_kb(running: Any, path: str) -> None:
-    with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}, timeout=60) as got:
-        assert got.status_code == 200 and got.headers["content-encoding"] == "gzip"
-        assert sum(map(len, got.iter_raw())) < 60_000
+def test_pages_open_with_less_than_2_kb(running: Any, path: str) -> None:
+    got = httpx.get(f"{running.url}{path}", timeout=60)
+    assert got.status_code == 200 and "<main>" in got.text and len(got.content) < 2000
 
 
 def test_a_lone_surrogate_in_a_name_is_replaced(running: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from plotly.offline import get_plotlyjs_version
 
-from bertexplorer.web.page import STATIC, head, scripts
+from bertexplorer.web.page import STATIC
 
 
 @pytest.mark.parametrize("bundle", ["cartesian", "gl3d"])
@@ -31,7 +31,3 @@ def test_the_components_ask_through_one_function() -> None:
         if re.search(r"\bfetch\(|XMLHttp|EventSource|WebSocket", file.read_text("utf-8"))
     }
     assert speaking == {"backend.js", "offline.js"}
-
-
-def test_changed_scripts_have_a_new_address() -> None:
-    assert re.fullmatch(r"scripts/[0-9a-f]{12}", scripts()) and head().count(scripts()) == 1

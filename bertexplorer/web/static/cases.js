@@ -133,8 +133,7 @@ customElements.define("bx-cases", Cases);
 class RunCases extends HTMLElement {
   static observedAttributes = ["run"];
 
-  /** gradio keeps the element for another run, and empties it after its attribute has changed. */
-  attributeChangedCallback() { queueMicrotask(() => this.#draw()); }
+  attributeChangedCallback() { this.#draw(); }
 
   async #draw() {
     const cases = h("bx-cases", { hidden: true }), place = `suites/${encodeURIComponent(this.getAttribute("run"))}/table`;

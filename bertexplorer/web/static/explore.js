@@ -9,7 +9,6 @@ import { saveView } from "./hand_in.js";
 import { ask } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach, teachDoor } from "./masthead.js";
-import { mount } from "./mount.js";
 import { Own } from "./own.js";
 import { picture } from "./picture.js";
 import { Presentation } from "./present.js";
@@ -460,5 +459,6 @@ class Explore extends HTMLElement {
 }
 customElements.define("bx-explore", Explore);
 
-const page = h("bx-explore", { class: "bx unanswered" }), schema = ask("page").then(({ answer }) => answer);
-mount("explore", page, () => schema.then((content) => page.open(content)));
+const page = h("bx-explore", { class: "bx unanswered" });
+document.getElementById("explore").append(page);
+ask("page").then(({ answer }) => page.open(answer));

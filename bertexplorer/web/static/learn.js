@@ -5,7 +5,6 @@ import "./question.js";
 import "./view.js";
 import { ask } from "./backend.js";
 import { choosing, en, h, render, save, unbroken } from "./kit.js";
-import { mount } from "./mount.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { misreading, saveLesson } from "./offline.js";
@@ -492,4 +491,5 @@ function saveRecords(slug, records) {
 }
 
 const page = h("bx-learn", { class: "bx" });
-mount("learn", page, () => page.open());
+document.getElementById("learn").append(page);
+page.open();

@@ -5,7 +5,6 @@ import "./figure.js";
 import { ask } from "./backend.js";
 import { h, unbroken } from "./kit.js";
 import { about } from "./masthead.js";
-import { mount } from "./mount.js";
 import { isLive, progressBar, stateWords } from "./runs.js";
 import { message, section, table } from "./table.js";
 
@@ -242,4 +241,5 @@ const plain = (row) => Object.fromEntries(
 );
 
 const page = h("bx-pretrain", { class: "bx" });
-mount("pretrain", page, () => page.open());
+document.getElementById("pretrain").append(page);
+page.open();

@@ -5,7 +5,6 @@ import "./setup.js";
 import { ask } from "./backend.js";
 import { h } from "./kit.js";
 import { about } from "./masthead.js";
-import { mount } from "./mount.js";
 import { isLive } from "./runs.js";
 
 const POLL_MS = 2000;  // between two looks at the list while a run is live
@@ -72,4 +71,5 @@ class Train extends HTMLElement {
 customElements.define("bx-train", Train);
 
 const page = h("bx-train", { class: "bx" });
-mount("train", page, () => page.open());
+document.getElementById("train").append(page);
+page.open();
