@@ -1,3 +1,3 @@
 """The pages in a browser.
 
-static/            the scripts and styles: the frame, a web component for each page and for the parts that pages share"""
+static/            scripts and styles: the frame, a web component for each page and for the parts that pages share"""

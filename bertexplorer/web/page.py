@@ -18,11 +18,8 @@ STATIC = HERE / "static"
 STYLE = ASSETS / "style.css"
 PAGES = {"explore": "./", "learn": "learn", "train": "train", "pretrain": "pretrain"}  # script -> address
 STYLES = {"learn": "learn.css", "train": "train.css", "pretrain": "train.css"}  # what a page needs besides Explore's
-FONTS = (
-    "IBMPlexSans/IBMPlexSans-Regular.woff2",
-    "IBMPlexSans/IBMPlexSans-Bold.woff2",
-    "IBMPlexMono/IBMPlexMono-Regular.woff2",
-)
+SANS = ("IBMPlexSans/IBMPlexSans-Regular.woff2", "IBMPlexSans/IBMPlexSans-Bold.woff2")
+FONTS = (*SANS, "IBMPlexMono/IBMPlexMono-Regular.woff2")
 SCRIPTED = """<div id="$name"></div>
 <script type="module" src="$static/$name.js"></script>
 <noscript>A script draws this page. Allow scripts, and reload it.</noscript>"""
@@ -41,20 +38,31 @@ def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head
 
     Returns:
         A whole document.
+
+    Example:
+        >>> '<a href="train">Train</a>' in draw("explore", PAGES, "scripts")
+        True
     """
     style = ""
     if name in STYLES and not content:
         style = f'<link rel="stylesheet" href="{static}/{STYLES[name]}">\n'
+    first = FONTS if name == "explore" else SANS  # the words of its strip have a fixed-width face
     template = Template((HERE / "page.html").read_text("utf-8"))
     return template.substitute(
         base=base,
         title=title(name),
         head=head,
         static=static,
+        fonts="".join(preload(f"{static}/fonts/{font}") for font in first),
         style=style,
         links="".join(link(page, current=page == name) for page in pages),
         content=content or Template(SCRIPTED).substitute(name=name, static=static),
     )
+
+
+def preload(font: str) -> str:
+    """Fetch *font* before a style asks for it, so that no line moves when it arrives."""
+    return f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>\n'
 
 
 def title(name: str) -> str:
