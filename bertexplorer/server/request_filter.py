@@ -11,7 +11,7 @@ from bertexplorer.server.asgi import header, header_values, reply
 from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
-ROUTES = (  # (name, methods, path): what the pages need; the other routes of gradio, such as its queue, are unreachable
+ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's other routes, such as uploads, do not exist
     ("page", READ, r"/(train|pretrain|learn|gradio)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
@@ -29,8 +29,8 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
     ("asset", READ, r"(/gradio_api)?/theme\.css"),
-    ("call", WRITE, r"/gradio_api/(queue/join|cancel|call(/v2)?/\w{1,40})/?"),
-    ("answers", READ, r"/gradio_api/(queue/data|call(/v2)?/\w{1,40}/[0-9a-f]{32})"),
+    ("call", WRITE, r"/gradio_api/(queue/join|cancel|call(/v2)?/\w{1,40})"),
+    ("answers", ("GET",), r"/gradio_api/(queue/data|call(/v2)?/\w{1,40}/[0-9a-f]{32})"),
     ("config", READ, r"/config/?|/gradio_api/(info|app_id)/?"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]

@@ -21,7 +21,7 @@ from bertexplorer.web.callers import Callers
 JOIN = "/gradio_api/queue/join"
 DATA = "/gradio_api/queue/data"
 CANCEL = "/gradio_api/cancel"
-CALL = re.compile(r"/gradio_api/call(?P<v2>/v2)?/(?P<name>\w+)(/(?P<event>[0-9a-f]{32}))?/?")
+CALL = re.compile(r"/gradio_api/call(?P<v2>/v2)?/(?P<name>\w+)(/(?P<event>[0-9a-f]{32}))?")
 CALLER = re.compile(r"[\w-]{1,64}")  # what gradio calls a session
 EVENT = re.compile(r"[0-9a-f]{32}")
 MAX_DEPTH = 3  # of lists in an argument
@@ -53,12 +53,12 @@ class Calls:
         path = scope["path"].removeprefix(scope.get("root_path", "")) if scope["type"] == "http" else ""
         named = CALL.fullmatch(path)
         try:
-            if scope["type"] != "http" or not (named or path.rstrip("/") in (JOIN, DATA, CANCEL)):
+            if scope["type"] != "http" or not (named or path in (JOIN, DATA, CANCEL)):
                 await self.app(scope, receive, send)
             elif scope["method"] == "POST":
-                if not path.startswith(CANCEL) and self.callers.full(scope["state"]["network"]):
+                if path != CANCEL and self.callers.full(scope["state"]["network"]):
                     raise Refused("Busy: many answers wait to be read. Read them, then ask again.", 503)
-                body = self.checked(path.rstrip("/"), named, parse_json(await read(receive)))
+                body = self.checked(path, named, parse_json(await read(receive)))
                 await self.pass_on(scope, named, body, receive, send)
             else:
                 await self.read_answers(scope, self.reader(scope, named), receive, send)
@@ -70,14 +70,14 @@ class Calls:
 
     def checked(self, path: str, named: re.Match[str] | None, given: Any) -> dict[str, Any]:
         """What gradio gets of the call *given*. Raises Refused."""
+        if named and named["name"] not in self.endpoints:
+            raise Refused(f"There is no endpoint {named['name']:.60}. /gradio_api/info lists what there is.", 404)
         if not isinstance(given, dict):
             raise Refused(NO_CALL)
         if path == CANCEL:
             return {"session_hash": caller_of(given), "fn_index": number_of(given), "event_id": event_of(given)}
         if named:
-            endpoint = self.endpoints.get(named["name"])
-            if endpoint is None:
-                raise Refused(f"There is no endpoint {named['name']:.60}. /gradio_api/info lists what there is.", 404)
+            endpoint = self.endpoints[named["name"]]
             values = arguments(endpoint, given) if named["v2"] else given.get("data")
             return {"data": check_values(endpoint, values)}
         number = number_of(given)

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import warnings
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from functools import partial
@@ -106,22 +107,24 @@ def document(endpoint: Endpoint) -> str:
 def mount(app: Any, calls: EndpointCalls, settings: Settings) -> Any:
     """Mount gradio with the endpoints in the FastAPI *app*, after all its other routes, and return it."""
     blocks, callers = build(calls)
-    mounted = gr.mount_gradio_app(
-        app,
-        blocks,
-        "/",
-        server_name=settings.host,
-        server_port=settings.port,
-        root_path=settings.root_path or None,
-        footer_links=["api"],
-        theme=gr.themes.Base(primary_hue=gr.themes.colors.blue, neutral_hue=gr.themes.colors.slate),
-        run_history=False,
-        show_error=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        pwa=False,
-        mcp_server=False,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # though it is off
+        mounted = gr.mount_gradio_app(
+            app,
+            blocks,
+            "/",
+            server_name=settings.host,
+            server_port=settings.port,
+            root_path=settings.root_path or None,
+            footer_links=["api"],
+            theme=gr.themes.Base(primary_hue=gr.themes.colors.blue, neutral_hue=gr.themes.colors.slate),
+            run_history=False,
+            show_error=False,
+            ssr_mode=False,
+            enable_monitoring=False,
+            pwa=False,
+            mcp_server=False,
+        )
     gradio = next(route for route in mounted.router.routes if isinstance(route, Mount) and not route.path)
     gradio.app = Calls(gradio.app, calls.endpoints, callers)
     return mounted

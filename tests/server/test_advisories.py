@@ -21,6 +21,9 @@ from tests.store.running import until
 
 FILE = "/gradio_api/file="
 SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")
+LOCAL = {"path": "/etc/passwd", "url": "file:///etc/passwd", "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
+PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{data}/tmp/../secret", "\0", "x" * 5000,
+         "..", "../secret", ".")  # fmt: skip
 READS = {
     "CVE-2021-43831": "/file/../../../../../../etc/passwd",
     "CVE-2023-34239": f"{FILE}/etc/passwd",
@@ -94,11 +97,11 @@ ROUTES = (
     *("/login", "/login/huggingface", "/logout", "/token", "/user", "/login_check", "/app_id", "/dev/reload"),
     *("/gradio_api/token", "/gradio_api/user", "/gradio_api/startup-events", "/pwa_icon"),
     *("/gradio_api/mcp/sse", "/gradio_api/mcp/", "/gradio_api/deep_link", "/monitoring/x", "/docs", "/redoc"),
-    *("/gradio_api/run/answer", "/gradio_api/api/answer", "/gradio_api/call/answer", "/gradio_api/call/v2/answer"),
+    *("/gradio_api/run/answer", "/gradio_api/api/answer", "/gradio_api/call/predict", "/gradio_api/call/v2/predict"),
     *("/gradio_api/process_recording", "/gradio_api/vibe-edit", "/gradio_api/profiling/traces", "/gradio_api/runs"),
     *(() if find_spec("mcp") else ("/mcp",)),  # with the extra, it is a route of ours
     *("/gradio_api/stream/s/1/2/playlist.m3u8", "/gradio_api/run-history/connect", "/gradio_api/queue/status"),
-    *("/gradio_api/queue/join", "/gradio_api/queue/data?session_hash=a", "/gradio_api/cancel", "/gradio_api/reset"),
+    *("/gradio_api/queue/data?session_hash=a", "/gradio_api/reset"),
     *("/gradio_api/upload", "/gradio_api/upload_progress?upload_id=a", f"{FILE}a.csv", "/gradio_api/heartbeat/a"),
 )
 
@@ -109,6 +112,30 @@ def test_routes_that_bypass_the_page_do_not_exist(running: Any, path: str) -> No
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         status, content, headers = raw(running, method, path)
         assert status in (404, 405) and content.strip() and "location" not in headers
+
+
+@pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
+def test_an_argument_of_an_endpoint_gives_no_access_to_a_file(running: Any, path: str) -> None:
+    """CVE-2024-47868, PYSEC-2024-274: gradio takes an object for a file, copies it to where it serves files from, and
+    tells its path."""
+    path = path.format(data=running.settings.data_dir)
+    local = {**LOCAL, "path": path}
+    listed = httpx.get(f"{running.url}/config").json()["dependencies"]
+    number = next(one["id"] for one in listed if one["api_name"] == "nearest_pieces")
+    described = httpx.get(f"{running.url}/gradio_api/info").json()["named_endpoints"]["/nearest_pieces"]["parameters"]
+    usual = [one["example_input"] for one in described]
+    before = {file for file in running.settings.data_dir.rglob("*") if file.is_file()}
+    for value in (local, [local], [[local]], {"a": local}):
+        for place in range(len(usual)):
+            data = [value if at == place else one for at, one in enumerate(usual)]
+            call = {"data": data, "fn_index": number, "session_hash": "thief"}
+            answer = httpx.post(f"{running.url}/gradio_api/queue/join", json=call)
+            assert answer.status_code == 422 and "root:" not in answer.text and "an object" in answer.text, answer.text
+            answer = httpx.post(f"{running.url}/gradio_api/call/nearest_pieces", json={"data": data})
+            assert answer.status_code == 422, answer.text
+            answer = httpx.post(f"{running.url}/gradio_api/call/v2/nearest_pieces", json={"text": value})
+            assert answer.status_code == 422, answer.text
+    assert {file for file in running.settings.data_dir.rglob("*") if file.is_file()} == before
 
 
 @pytest.mark.parametrize("path", ["//evil.example/", "/%5cevil.example", "/%2f%2fevil.example", "/train//evil.example",
@@ -134,13 +161,6 @@ def test_a_deep_link_reads_no_file(running: Any, link: str) -> None:
     for path in ("/", "/config", "/train"):
         status, content, _ = raw(running, "GET", f"{path}?deep_link={link}")
         assert status < 500 and b"root:" not in content and b"Traceback" not in content
-
-
-LOCAL = {"path": "/etc/passwd", "url": "file:///etc/passwd", "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
-
-
-PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{data}/tmp/../secret", "\0", "x" * 5000,
-         "..", "../secret", ".")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))

@@ -11,6 +11,7 @@ from tests.server.talk import FILES, PREVIEW, VIEW
 from tests.server.test_whole import gradio_of
 
 STATE = b'{"state": {}}'
+JOIN = "/gradio_api/queue/join"
 FILE_POLICY = "default-src 'none'; sandbox"
 
 
@@ -46,7 +47,7 @@ def test_host_names_can_be_added_and_networks_use_addresses(alone: Callable[...,
     "origin", ["http://evil.example", "null", "http://localhost:1", "http://localhost:7860.evil.example"]
 )
 def test_pages_of_other_sites_are_rejected(alone: Callable[..., Any], origin: str) -> None:
-    for path in (VIEW, FILES, PREVIEW, "/api/v1/runs/a/stop", "/api/v1/lines", "/code", "/mcp"):
+    for path in (VIEW, FILES, PREVIEW, "/api/v1/runs/a/stop", "/api/v1/lines", "/code", "/mcp", JOIN):
         answer = ask(alone(), "POST", path, headers={"origin": origin}, content=b"{}")
         assert answer.status_code == 403 and "another site" in answer.text
 
@@ -62,15 +63,10 @@ def test_pages_of_this_server_are_accepted(alone: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/gradio_api/queue/join",
-        "/gradio_api/queue/join/",
-        "/gradio_api/queue/data",
-        "/gradio_api/queue/data?session_hash=a",
         "/gradio_api/queue/status",
         "/gradio_api/upload",
         "/gradio_api/upload_progress",
         "/gradio_api/upload_progress?upload_id=a",
-        "/gradio_api/cancel",
         "/gradio_api/reset",
         "/gradio_api/heartbeat/a",
         "/gradio_api/file=a.csv",
@@ -84,8 +80,13 @@ def test_pages_of_this_server_are_accepted(alone: Callable[..., Any]) -> None:
         "/queue/join",
         "/upload",
         "/file=/tmp/a",
+        "/gradio_api/run/fill_mask",
         "/gradio_api/run/predict",
-        "/gradio_api/call/x",
+        "/gradio_api/queue/join/",
+        "/gradio_api/queue/data/",
+        "/gradio_api/call",
+        "/gradio_api/call/",
+        "/gradio_api/call/a/b/c",
         "/gradio_api/api/x",
         "/monitoring",
         "/monitoring/summary",
@@ -149,6 +150,13 @@ def test_routes_that_no_page_needs_do_not_exist(alone: Callable[..., Any], path:
         ("/config", "config"),
         ("/gradio_api/info", "config"),
         ("/gradio_api/app_id", "config"),
+        ("/gradio", "page"),
+        ("/gradio_api/queue/join", "call"),
+        ("/gradio_api/cancel", "call"),
+        ("/gradio_api/call/fill_mask", "call"),
+        ("/gradio_api/call/v2/fill_mask", "call"),
+        ("/gradio_api/queue/data", "answers"),
+        ("/gradio_api/call/fill_mask/0123456789abcdef0123456789abcdef", "answers"),
         ("/assets/a.js", "asset"),
         ("/scripts/0123456789ab/explore.js", "asset"),
         ("/api/v1/view", "api"),
@@ -202,9 +210,11 @@ def test_a_file_has_a_policy_of_its_own(alone: Callable[..., Any]) -> None:
         assert ask(alone(), method, f"{FILES}/a").headers["content-security-policy"] == FILE_POLICY
 
 
-def test_only_what_a_page_fetches_of_gradio_is_reachable(running: Any) -> None:
+def test_only_what_endpoints_need_of_gradio_is_reachable(running: Any) -> None:
     paths = [path for path in gradio_of(running).openapi()["paths"] if path.startswith("/gradio_api")]
     assert len(paths) > 50, "as it describes itself"
     names = {path: route_of(path.replace("{", "").replace("}", ""))[0] for path in paths}
     opened = {path.rstrip("/") for path, name in names.items() if name != "none"}
-    assert opened == {"/gradio_api/info", "/gradio_api/app_id", "/gradio_api/theme.css"}
+    calls = {"/gradio_api/call/{api_name}", "/gradio_api/call/v2/{api_name}"}
+    queue = {"/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/cancel"}
+    assert opened == {"/gradio_api/info", "/gradio_api/app_id", "/gradio_api/theme.css"} | calls | queue

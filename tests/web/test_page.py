@@ -1,27 +1,26 @@
 """The pages as a server sends them: each with its script and links, below any path, without gradio."""
 
 import re
-from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from bertexplorer.settings import Settings
 from bertexplorer.web.mount import mount
 from bertexplorer.web.page import FONTS, PAGES, STATIC, STYLES, fonts, scripts
 
 ADDRESSES = {"explore": "/", "learn": "/learn", "train": "/train", "pretrain": "/pretrain"}
 
 
-def opened(tmp_path: Path, *, runs: bool = True, root_path: str = "") -> TestClient:
-    app = mount(FastAPI(), Settings(data_dir=tmp_path, root_path=root_path), runs=runs)
-    return TestClient(app, follow_redirects=False)
+def opened(*, runs: bool = True, root_path: str = "") -> TestClient:
+    app = FastAPI()
+    mount(app, runs=runs)
+    return TestClient(app, root_path=root_path, follow_redirects=False)
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> TestClient:
-    return opened(tmp_path)
+def client() -> TestClient:
+    return opened()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -62,9 +61,9 @@ def test_a_page_has_no_script_in_it_and_none_of_gradio(client: TestClient, name:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_all_addresses_are_relative(tmp_path: Path, name: str) -> None:
+def test_all_addresses_are_relative(name: str) -> None:
     """A proxy may serve the pages below a path, which is not in what they send."""
-    html = opened(tmp_path, root_path="/below/a/path").get(ADDRESSES[name]).text
+    html = opened(root_path="/below/a/path").get(ADDRESSES[name]).text
     addresses = re.findall(r'(?:href|src)="(.*?)"', html)
     assert len(addresses) > 8 and not [one for one in addresses if one.startswith(("/", "http"))]
     assert "/below" not in html
@@ -83,8 +82,8 @@ def test_head_answers_as_get_does(client: TestClient) -> None:
         assert head.status_code == 200 and head.headers == got.headers and not head.content
 
 
-def test_without_runs_nothing_leads_to_train_and_pretrain(tmp_path: Path) -> None:
-    client = opened(tmp_path, runs=False)
+def test_without_runs_nothing_leads_to_train_and_pretrain() -> None:
+    client = opened(runs=False)
     for address in ("/", "/learn"):
         assert re.findall(r'<a href="(.*?)"', client.get(address).text) == ["./", "learn"]
     for address in ("/train", "/pretrain", "/train/"):
