@@ -60,7 +60,7 @@ async def open_page(browser: Browser, address: str, latency_ms: float) -> Openin
         await session.send("Network.emulateNetworkConditions", slow)
     await page.add_init_script(WATCH)
     await page.goto(address)
-    await page.wait_for_function("window.opened.painted")
+    await page.wait_for_function("() => window.opened.painted")
     await asyncio.sleep(SETTLED_S)
     before = await busy_s(session)
     await asyncio.sleep(IDLE_S)
