@@ -37,7 +37,7 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "serve", "ExplorerError")
+PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "blocks", "serve", "ExplorerError")
 COMMANDS = (
     "serve",
     "checkpoints",

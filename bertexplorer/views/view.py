@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from bertexplorer.options import OptionSpec, option_specs
+
 if TYPE_CHECKING:
     from bertexplorer.analysis import Analysis
     from bertexplorer.figures import FigureModule
@@ -61,6 +63,22 @@ class View:
     @property
     def analysis(self) -> Analysis:
         return cast("Analysis", import_module(f"bertexplorer.analysis.{self.name}"))
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Which of text, pair and pick a form asks for."""
+        examples = self.examples
+        asks = {
+            "text": self.text,
+            "pair": any(example.pair for example in examples),
+            "pick": self.chips == "pick" or any(example.picked for example in examples),
+        }
+        return tuple(name for name, wanted in asks.items() if wanted)
+
+    @property
+    def settings(self) -> tuple[OptionSpec, ...]:
+        """The settings that a form shows: all Options but those that only the page sets."""
+        return tuple(setting for setting in option_specs(self.analysis.Options) if not setting.option.by_page)
 
     @property
     def figure(self) -> FigureModule:

@@ -1,0 +1,159 @@
+"""The plain Gradio app: it builds for every view, answers as the package does, and nothing leaves the machine."""
+
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import gradio as gr
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.gradio_app import BOXES, ROWS, ask, can_be_typed, escape, field, filled, shown
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import Example, View
+from tests.conftest import ROOT
+
+FRANCE = "Paris is the [MASK] of France."
+WATCHED = """
+import socket
+asked = []
+real = socket.getaddrinfo
+def watch(host, *more, **other):
+    asked.append(host)
+    return real(host, *more, **other)
+socket.getaddrinfo = watch
+import bertexplorer as bx
+app = bx.blocks("fill-mask", "Paris is the [MASK] of France.")
+_, url, _ = app.launch(prevent_thread_lock=True, quiet=True)
+import httpx
+page = httpx.get(url)
+assert page.status_code == 200 and app.run_history is False and app.share is False
+app.close()
+print(sorted({str(host) for host in asked} - {"127.0.0.1", "localhost", "0.0.0.0", "None"}))
+"""
+
+
+def opening(app: gr.Blocks) -> dict[str, Any]:
+    """What an app opens with."""
+    (state,) = [block for block in app.blocks.values() if isinstance(block, gr.State)]
+    return dict(state.value)
+
+
+def question(view: View, example: Example) -> dict[str, Any]:
+    """What the form gives to the analysis for an example."""
+    values = filled(example)
+    taken = {*view.takes, *(setting.name for setting in view.settings)}
+    return {name: value for name, value in values.items() if name in taken}
+
+
+def test_the_example_is_the_module() -> None:
+    module, example = (ROOT / folder / "gradio_app.py" for folder in ("bertexplorer", "examples"))
+    assert module.read_bytes() == example.read_bytes(), "run cp bertexplorer/gradio_app.py examples/"
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
+def test_it_opens_every_view_with_its_first_example(view: View) -> None:
+    start = opening(bx.blocks(view.name))
+    assert start["view"] == view.slug and start["checkpoint"] == "mini"
+    assert start["values"] == filled(view.examples[0])
+    with gr.Blocks(analytics_enabled=False):
+        made = [field(setting, setting.default) for setting in view.settings]
+    assert [component.label for component in made] == [setting.option.label for setting in view.settings]
+    assert set(start["values"]) - set(BOXES) <= {setting.name for setting in view.settings}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
+def test_the_first_example_of_every_view_is_answered_as_by_the_package(view: View) -> None:
+    example = view.examples[0]
+    name = view.checkpoint or "mini"
+    result = ask(view.name, name, **question(view, example))
+    text = [example.text, example.pair] if view.text else []
+    words = [word for word in filled(example)["pick"].split(", ") if word]
+    assert result.rows == bx.load(name).analyse(view.name, *text, pick=words, **example.options).rows
+
+    said, plot, page, table = shown(result)
+    assert said.replace("\\", "").startswith(result.said[:20])
+    is_page = isinstance(result.figure, str)
+    assert (plot.visible, page.visible) == (not is_page, is_page)
+    assert not is_page or page.value.startswith('<iframe sandbox="allow-scripts" ')
+    assert len(table.value["data"]) == min(ROWS, len(result.rows))
+    assert table.value["headers"] == list(dict.fromkeys(name for row in result.rows for name in row))
+
+
+def test_it_opens_at_a_text_with_settings() -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    start = opening(bx.blocks("attention", text, layer=4, head=2))
+    assert start["values"] == {"text": text, "layer": 4, "head": 2}
+    assert opening(bx.blocks("template", words=["he", "she"]))["values"]["words"] == "he, she"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"view": "heads"}, "There is no view 'heads'; wanted one of forward-pass, fill-mask, "),
+        ({"view": "fill-mask", "tops": 3}, "Unknown setting tops; wanted top, words."),
+        ({"view": "fill-mask", "top": 0}, "^top: got 0; wanted a whole number from 1 to 100."),
+    ],
+)
+def test_what_a_program_gives_wrongly_is_reported(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(bx.ExplorerError, match=message):
+        bx.blocks(**given)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"analysis": "fill_mask", "text": "Paris."}, r"Put \[MASK\] where a word is missing"),
+        ({"analysis": "next_sentence", "text": "Paris."}, "Give it as pair."),
+        ({"analysis": "attention", "text": "Paris.", "pick": "<img src=x>"}, "&lt;img src=x&gt;.* does not occur in"),
+        ({"analysis": "fill_mask", "text": FRANCE, "checkpoint": "no such name!"}, "is not a checkpoint name"),
+    ],
+)
+def test_what_a_person_types_wrongly_becomes_a_sentence(asked: dict[str, Any], message: str) -> None:
+    """The message is read as HTML, so what was typed is escaped."""
+    with pytest.raises(gr.Error) as error:
+        ask(**{"checkpoint": "mini", **asked})
+    assert re.search(message, error.value.message) and not error.value.print_exception
+
+
+def test_words_to_look_at_are_separated_by_commas() -> None:
+    text = "A good start and a bad end."
+    assert ask("nearest_pieces", "mini", text=text, pick=" good ,bad,") == bx.nearest_pieces(text, pick=["good", "bad"])
+
+
+def test_typed_markup_is_escaped() -> None:
+    typed = '<img src=x onerror=alert(1)> *a* _b_ `c` [d](http://e) $$f$$ # g & "h" é “i”'
+    assert "é “i”" in escape(typed) and escape(typed).replace("\\", "") == typed
+    assert not re.search(r"(?<!\\)[<>*_`\[\]($#&:/]", escape(typed))
+
+
+def test_examples_that_the_form_cannot_ask_are_left_out() -> None:
+    left_out = {example.label for example in VIEWS["input-vectors"].examples if not can_be_typed(example)}
+    assert left_out == {"[CLS]"}
+    assert {"A good film", "Negation"} <= {e.label for e in VIEWS["answer"].examples if can_be_typed(e)}
+
+
+def test_a_form_has_the_fields_that_its_view_takes() -> None:
+    assert VIEWS["fill-mask"].takes == ("text",)
+    assert VIEWS["next-sentence"].takes == ("text", "pair")
+    assert VIEWS["attention"].takes == ("text", "pair", "pick")
+    assert VIEWS["suite"].takes == ()
+    assert [setting.name for setting in VIEWS["suite"].settings] == ["suite", "scoring", "most"], "rows is an upload"
+
+
+def test_nothing_is_asked_of_another_host() -> None:
+    quiet = ("GRADIO_ANALYTICS_ENABLED", "GRADIO_RUN_HISTORY")
+    environment = {name: value for name, value in os.environ.items() if name not in quiet}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
+
+
+def test_the_package_does_not_import_gradio() -> None:
+    there = "print('gradio' in sys.modules)"
+    code = f"import bertexplorer as bx, sys; dir(bx); {there}; bx.blocks; {there}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["False", "True"], done.stderr
