@@ -16,6 +16,7 @@ from bertexplorer.views.view import Example, View
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
+DOCUMENT = (ROOT / "docs" / "gradio.md").read_text("utf-8")
 WATCHED = """
 import socket
 asked = []
@@ -141,6 +142,17 @@ def test_a_form_has_the_fields_that_its_view_takes() -> None:
     assert VIEWS["attention"].takes == ("text", "pair", "pick")
     assert VIEWS["suite"].takes == ()
     assert [setting.name for setting in VIEWS["suite"].settings] == ["suite", "scoring", "most"], "rows is an upload"
+
+
+@pytest.mark.parametrize("code", re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.DOTALL | re.MULTILINE))
+def test_the_examples_of_the_documentation_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gr.Blocks, "launch", lambda self: None)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    if "fill" in names:
+        assert names["fill"](FRANCE)[0].data
+        with pytest.raises(gr.Error, match="MASK"):
+            names["fill"]("Paris.")
 
 
 def test_nothing_is_asked_of_another_host() -> None:

@@ -1,0 +1,173 @@
+"""The plain Gradio app in a real Chromium: it answers, changes with its view, shows typed markup as text, and asks only
+its own server."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import ROOT, SIZES, opened
+from tests.browser.steps import wait_until
+
+EVIL = "<img src=x onerror=alert(1)>"
+CUT = """() => [...document.querySelectorAll("label, h1, h2, button, .prose, [data-testid=block-info]")]
+  .filter((part) => part.getClientRects().length && !part.closest("[data-testid=dataframe]"))
+  .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== "inline"
+    || part.getBoundingClientRect().right > innerWidth)
+  .map((part) => part.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[str]:
+    """The example, started as a person does."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(ROOT / "examples" / "gradio_app.py")]
+    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/"
+    while not answers(address):
+        assert server.poll() is None, "it ended"
+    yield address
+    server.terminate()
+    server.wait(20)
+
+
+def answers(address: str) -> bool:
+    try:
+        return httpx.get(address, timeout=1).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def page(browser: Browser, app: str, size: str) -> Iterator[Page]:
+    """The app, watched for errors and requests to other hosts."""
+    with opened(browser, app, size) as page:
+        expect(bars(page)).to_be_visible()
+        yield page
+
+
+def bars(page: Page) -> Locator:
+    return page.locator(".js-plotly-plot .main-svg").first
+
+
+def said(page: Page) -> Locator:
+    """The sentence above the figure."""
+    return page.locator("[data-testid=markdown]").nth(2)
+
+
+def labels(page: Page) -> list[str]:
+    """The names of the bars."""
+    return page.locator(".js-plotly-plot .ytick text").all_inner_texts()
+
+
+def choose(page: Page, view: str) -> None:
+    page.get_by_label("View", exact=True).first.click()
+    page.get_by_role("option", name=view, exact=True).click()
+
+
+def ask(page: Page, text: str) -> None:
+    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name="Ask").click()
+
+
+def test_a_person_asks_and_changes_the_view(page: Page) -> None:
+    # 1. It opens with an answer; a question and a setting change it.
+    expect(said(page)).to_contain_text("It would put “paris”")
+    expect(page.get_by_text("launch(share=True)")).to_be_visible()
+    ask(page, "She baked a birthday [MASK].")
+    expect(said(page)).to_contain_text("It would put “cake”")
+    assert len(labels(page)) == 10
+    page.get_by_label("number input for Answers").fill("3")
+    page.get_by_role("button", name="Ask").click()
+    wait_until(page, "document.querySelectorAll('.js-plotly-plot .ytick text').length === 3")
+
+    # 2. An example answers at once.
+    page.get_by_role("button", name="The farmers").click()
+    expect(said(page)).to_contain_text("“land”")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("The farmers cultivate the [MASK] to grow crops.")
+    assert page.evaluate(CUT) == []
+
+    # 3. Another view opens on its own example, with its own settings.
+    choose(page, "Attention: Heads")
+    expect(page.get_by_role("heading", name="Who looks at whom?")).to_be_visible()
+    expect(page.get_by_label("Words to look at")).to_have_value("it")
+    expect(said(page)).to_contain_text("Each tile is a head")
+    expect(bars(page)).to_be_visible()
+    expect(page.get_by_text("The first 1,000 of 14,112 rows")).to_be_visible()
+    assert page.evaluate(CUT) == []
+
+    # 4. BertViz is a page of its own, apart from this one.
+    choose(page, "Attention: BertViz")
+    frame = page.locator("iframe")
+    expect(frame).to_have_attribute("sandbox", "allow-scripts")
+    expect(frame.content_frame.locator("#vis svg text").first).to_be_visible()
+    expect(bars(page)).to_be_hidden()
+    assert page.evaluate(CUT) == []
+
+    # 5. A view with a checkpoint of its own gives it back.
+    choose(page, "Fine-tuned: Answer")
+    expect(page.get_by_label("Checkpoint")).to_have_value("sentiment")
+    expect(said(page)).to_contain_text("The label is “positive”")
+    choose(page, "Behaviour: Suite")
+    expect(page.get_by_label("Checkpoint")).to_have_value("mini")
+    expect(said(page)).to_contain_text("The checkpoint puts an accepted word first")
+    wait_until(page, "document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_bad_input_becomes_a_sentence_and_what_was_typed_stays(page: Page) -> None:
+    message = page.get_by_test_id("toast-body")
+    ask(page, "Paris is a city.")
+    expect(message).to_contain_text("Put [MASK] where a word is missing")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("Paris is a city.")
+    expect(message).to_have_count(1)
+
+    # A view that a person has only opened reports it below its question, without a message.
+    choose(page, "Sentences: Next sentence")
+    expect(said(page)).to_have_text("There is no second sentence, so nothing could follow the first. Give it as pair.")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("Paris is a city.")
+    expect(message).to_have_count(1)
+    page.get_by_label("Second text").fill("It is old.")
+    page.get_by_label("Second text").press("Enter")
+    expect(said(page)).to_contain_text("B follows A with")
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_typed_markup_is_text_everywhere(page: Page) -> None:
+    ask(page, f"{EVIL} $$x^2$$ *a* [b](http://example.com) [MASK]")
+    page.get_by_label("Look up words").fill(EVIL)
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("gridcell", name=re.compile("<")).first).to_be_visible()
+    choose(page, "Attention: Heads")
+    expect(said(page)).to_contain_text("Each tile is a head")
+
+    page.get_by_label("Words to look at").fill("<b>no</b>")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("'<b>no</b>' does not occur in the text")
+    choose(page, "Fill-mask: Template")
+    expect(said(page)).to_contain_text("The text has no alternatives.")
+    ask(page, f"A {{<b>1</b>|{EVIL}}} is [MASK].")
+    expect(said(page)).to_contain_text(EVIL)
+    assert page.evaluate("document.querySelectorAll('img[src=x], .katex, .prose em, .prose b').length") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_figure_has_light_paper(browser: Browser, app: str, scheme: str) -> None:
+    with opened(browser, app, "desktop", scheme=scheme) as page:  # type: ignore[arg-type]
+        expect(bars(page)).to_be_visible()
+        assert page.evaluate("getComputedStyle(document.querySelector('.main-svg')).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
+
+
+def test_both_sizes_are_tested() -> None:
+    assert {width for width, _ in SIZES.values()} == {390, 1280}
