@@ -97,7 +97,7 @@ def show_view(opening: dict[str, Any], demo: gr.Blocks, views: gr.Dropdown, open
         with gr.Column():
             said = gr.Markdown("", latex_delimiters=[])
             plot = gr.Plot(visible=False, show_label=False)
-            page = gr.HTML(visible=False, padding=False)
+            page = gr.HTML(visible=False)
             gr.Markdown(f"**How not to misread it.** {escape(view.note)}", latex_delimiters=[])
             table = gr.Dataframe(visible=False, interactive=False)
 
@@ -180,7 +180,8 @@ def shown(result: bx.Result) -> list[Any]:
         figure.update_layout(paper_bgcolor="white")  # its colours are for light paper, also on a dark page
         return [said, gr.Plot(figure, visible=True), gr.HTML(visible=False), table]
     # BertViz and the forward pass are pages with scripts, which a sandbox keeps apart from this page.
-    style = "width: 100%; height: 600px; background: white; color-scheme: light"
+    wide = "width: calc(100% + 24px); margin: 0 -12px"  # over the margins of gr.HTML: a phone is narrow
+    style = f"{wide}; height: 600px; background: white; color-scheme: light"
     frame = f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(figure)}"></iframe>'
     return [said, gr.Plot(visible=False), gr.HTML(frame, visible=True), table]
 

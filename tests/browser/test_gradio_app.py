@@ -17,7 +17,7 @@ from tests.browser.steps import wait_until
 
 EVIL = "<img src=x onerror=alert(1)>"
 CUT = """() => [...document.querySelectorAll("label, h1, h2, button, .prose, [data-testid=block-info]")]
-  .filter((part) => part.getClientRects().length && !part.closest("[data-testid=dataframe]"))
+  .filter((part) => part.getClientRects().length && !part.closest("[data-testid=dataframe]") && !part.querySelector("iframe"))
   .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== "inline"
     || part.getBoundingClientRect().right > innerWidth)
   .map((part) => part.textContent)"""
@@ -111,6 +111,7 @@ def test_a_person_asks_and_changes_the_view(page: Page) -> None:
     expect(frame).to_have_attribute("sandbox", "allow-scripts")
     expect(frame.content_frame.locator("#vis svg text").first).to_be_visible()
     expect(bars(page)).to_be_hidden()
+    wait_until(page, "document.querySelector('iframe').getBoundingClientRect().right <= window.innerWidth")
     assert page.evaluate(CUT) == []
 
     # 5. A view with a checkpoint of its own gives it back.
