@@ -17,7 +17,8 @@ from tests.browser.steps import wait_until
 
 EVIL = "<img src=x onerror=alert(1)>"
 CUT = """() => [...document.querySelectorAll("label, h1, h2, button, .prose, [data-testid=block-info]")]
-  .filter((part) => part.getClientRects().length && !part.closest("[data-testid=dataframe]") && !part.querySelector("iframe"))
+  .filter((part) => part.getClientRects().length)
+  .filter((part) => !part.closest("[data-testid=dataframe]") && !part.querySelector("iframe"))
   .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== "inline"
     || part.getBoundingClientRect().right > innerWidth)
   .map((part) => part.textContent)"""
