@@ -12,7 +12,7 @@ import httpx
 
 API = "/api/v1"
 LINES = {"accept": "application/x-ndjson"}
-SCRIPTS = re.compile(r'(?:href|src)="\./(scripts/[^"]+)"')
+SCRIPTS = re.compile(r'(?:href|src)="(scripts/[^"]+)"')
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ lessons.py              lessons in Python
 training_runs.py        fine-tuning and pretraining in Python
 runs/                   runs for others: started, watched and kept for the people of a server
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
-web/                    the pages in a browser: one frame of HTML, and the scripts that speak to the API
+web/                    the pages in a browser, whose scripts speak to the API, and the endpoints for gradio's clients
 notebook.py             the widget that shows the views in a notebook
 site/                   the explorer as files: the checkpoint runs in the visitor's browser
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster

@@ -1,6 +1,7 @@
 """A plain Gradio app over the package: a view, a text, the view's settings, and the answer. `bx.blocks` makes it.
 
-examples/gradio_app.py is the same file, to be read and copied. To run it: python -m bertexplorer.gradio_app
+It opens with an answer, keeps what a person typed, and shows what a page of the package shows. examples/gradio_app.py
+is a short one, to be read and copied. To run this one: python -m bertexplorer.gradio_app
 """
 
 import html
@@ -33,8 +34,8 @@ MARKUP = re.compile(r"([!-/:-@\[-`{-~])")  # all characters that Markdown may re
 def blocks(view: str = "fill-mask", text: str = "", *, checkpoint: str = "mini", **options: Any) -> gr.Blocks:
     """A plain Gradio app that shows every view, opened at one of them.
 
-    Use it in a notebook, or as the beginning of an app of your own: its source is examples/gradio_app.py. The page of
-    `serve` can do more.
+    Use it in a notebook, or to look at the views in Gradio's own components. For an app of your own, begin with
+    examples/gradio_app.py. The page of `serve` can do more.
 
     Args:
         view: the view to open, such as "attention".

@@ -33,7 +33,11 @@ client = Client("http://localhost:7860")  # the address of this server
 client.predict("Paris is the [MASK] of France.", api_name="/fill_mask")
 ```
 
-Where the server has an access code: `Client(address, headers={"Authorization": "Bearer CODE"})`.
+Where the server has an access code:
+
+```python
+client = Client(address, headers={"Authorization": "Bearer CODE"})
+```
 """
 AT_ONCE = 40  # calls in progress, of all callers
 WAITING = 200  # calls that wait for their turn; more are refused
@@ -117,7 +121,11 @@ def mount(app: Any, calls: EndpointCalls, settings: Settings) -> Any:
             server_port=settings.port,
             root_path=settings.root_path or None,
             footer_links=["api"],
-            theme=gr.themes.Base(primary_hue=gr.themes.colors.blue, neutral_hue=gr.themes.colors.slate),
+            theme=gr.themes.Base(
+                primary_hue=gr.themes.colors.blue,
+                neutral_hue=gr.themes.colors.slate,
+                font=[gr.themes.GoogleFont("IBM Plex Sans", weights=(400, 700)), "sans-serif"],  # gradio brings it
+            ),
             run_history=False,
             show_error=False,
             ssr_mode=False,

@@ -1,5 +1,5 @@
-"""All patches of gradio, for the version GRADIO. tests/web/test_gradio_patches.py documents what each patch relies on;
-run it first when upgrading.
+"""What gradio needs before its import, for the version GRADIO. The other patch is the pace of its queue, in callers.py.
+tests/web/test_gradio_patches.py documents what each relies on; run it first when upgrading.
 
 Importing this module before gradio, as app.py does, halves gradio's import time.
 """

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -24,21 +25,27 @@ CUT = """() => [...document.querySelectorAll("label, h1, h2, button, .prose, [da
   .map((part) => part.textContent)"""
 
 
-@pytest.fixture(scope="module")
-def app() -> Iterator[str]:
-    """The example, started as a person does."""
+@contextmanager
+def started(*command: str) -> Iterator[str]:
+    """The address of an app, started as a person does."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "examples" / "gradio_app.py")]
-    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/"
     while not answers(address):
         assert server.poll() is None, "it ended"
     yield address
     server.terminate()
     server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[str]:
+    """The app of `bx.blocks`."""
+    with started("-m", "bertexplorer.gradio_app") as address:
+        yield address
 
 
 def answers(address: str) -> bool:
@@ -173,3 +180,15 @@ def test_a_figure_has_light_paper(browser: Browser, app: str, scheme: str) -> No
 
 def test_both_sizes_are_tested() -> None:
     assert {width for width, _ in SIZES.values()} == {390, 1280}
+
+
+def test_the_example_to_copy_answers(browser: Browser) -> None:
+    with started("examples/gradio_app.py") as address, opened(browser, address) as page:
+        page.get_by_role("button", name="Ask").click()
+        expect(page.get_by_text("It would put “capital”")).to_be_visible()
+        expect(bars(page)).to_be_visible()
+        choose(page, "BertViz")
+        ask(page, "The animal was too tired.")
+        expect(page.frame_locator("iframe").locator("svg").first).to_be_visible()
+        ask(page, "")
+        expect(page.get_by_text("The text is empty")).to_be_visible()

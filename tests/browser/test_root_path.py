@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gradio_client import Client
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import App, opened
@@ -81,3 +82,9 @@ def test_a_class_is_joined_by_its_address(browser: Browser, below: str) -> None:
         teacher.get_by_role("button", name="End and delete").click()
         teacher.wait_for_url("**/learn")
         wait_until_quiet(teacher)
+
+
+def test_gradios_client_calls_an_endpoint(below: str) -> None:
+    client = Client(below, verbose=False, analytics_enabled=False)
+    answer = client.predict("A [MASK] barked.", api_name="/fill_mask")
+    assert "It would put" in answer["said"]

@@ -12,6 +12,7 @@ import pytest
 
 from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
+from bertexplorer.api.endpoints import make_endpoints
 from bertexplorer.api.perform import InProcess
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
@@ -21,6 +22,7 @@ from tests.cluster.object_storage import UNLIMITED, Objects
 from tests.conftest import Tiny
 
 OWNER = "a" * 32
+ENDPOINTS = make_endpoints("little")
 TIMES = re.compile(rb"[\d,.]+ m?s\b")
 
 
@@ -36,6 +38,11 @@ def analysis_call(text: str, checkpoint: str = "little", owner: str = OWNER) -> 
     return Call("analysis", "fill-mask", owner, {"text": text, **marks}, figure=True)
 
 
+def endpoint_call(name: str, **given: Any) -> Call:
+    """A call of gradio's client."""
+    return Call("endpoint", name, OWNER, ENDPOINTS[name].check(given))
+
+
 CALLS = [
     view_call("The capital of France is [MASK]."),
     view_call("The cat sat.", "attention"),
@@ -49,6 +56,10 @@ CALLS = [
     analysis_call("A [MASK] b."),
     analysis_call("A [MASK] \ud800 b."),
     analysis_call("A [MASK].", checkpoint="../secret"),
+    endpoint_call("fill_mask", text="A cat \ud800 sat.", mask="cat"),
+    endpoint_call("encode", texts=["A cat sat.", "London"]),
+    endpoint_call("similarity", first=["A cat sat."], second=["London", "A dog sat."]),
+    endpoint_call("attention", text="A cat sat.", checkpoint="no/such"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from typing import Any
@@ -49,9 +50,19 @@ def question(view: View, example: Example) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in taken}
 
 
-def test_the_example_is_the_module() -> None:
-    module, example = (ROOT / folder / "gradio_app.py" for folder in ("bertexplorer", "examples"))
-    assert module.read_bytes() == example.read_bytes(), "run cp bertexplorer/gradio_app.py examples/"
+def test_the_example_is_short_and_uses_what_is_public() -> None:
+    example = (ROOT / "examples" / "gradio_app.py").read_text("utf-8")
+    assert len(example.splitlines()) < 80
+    imported = re.findall(r"^(?:import|from) (\S+)", example, re.MULTILINE)
+    assert imported == ["html", "os", "gradio", "bertexplorer", "bertexplorer.views"]
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
+def test_the_example_has_a_field_for_each_setting(view: View) -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "gradio_app.py"), run_name="example")
+    with gr.Blocks(analytics_enabled=False):
+        made = [example["field"](setting) for setting in view.settings]
+    assert [component.value for component in made] == [setting.default for setting in view.settings]
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)

@@ -1,10 +1,12 @@
 """Gradio's client calls every analysis of the whole server: its rows are those of Python, its errors our sentences."""
 
 import shutil
+import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 from gradio_client import Client
-from gradio_client.exceptions import AppError, ValidationError
+from gradio_client.exceptions import AppError, AuthenticationError, ValidationError
 
 from bertexplorer.api import perform
 from bertexplorer.bert import Bert
@@ -20,6 +22,7 @@ from bertexplorer.engine import progress
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.views import VIEWS
 from tests.api.test_analyses import TUNED, alike, asked
+from tests.conftest import ROOT
 from tests.server.conftest import Running
 from tests.server.talk import Browser
 from tests.server.test_whole import gradio_mount, run_of
@@ -27,6 +30,7 @@ from tests.store.running import until
 
 NAMES = {name.replace("-", "_") for name in VIEWS} | {"encode", "similarity", "checkpoints"}
 FEWER_LAYERS = {"attention-flow": {"layer": 2}}
+CODE = "robin-2026"
 MASKED = "Paris is the [MASK] of France."
 
 
@@ -156,6 +160,27 @@ def test_what_belongs_to_another_does_not_exist(client: Client, running: Running
     jobs.delete(run, None)
 
 
+def documented(language: str, running: Running) -> str:
+    """The first block in *language* of what the documentation says of clients, for this server."""
+    section = (ROOT / "docs" / "gradio.md").read_text("utf-8").partition("## From Gradio's clients")[2]
+    block = section.partition(f"```{language}\n")[2].partition("```")[0]
+    assert "http://127.0.0.1:7860" in block
+    return block.replace("http://127.0.0.1:7860", running.url)
+
+
+def test_the_documented_program_runs(running: Running) -> None:
+    known: dict[str, Any] = {}
+    exec(documented("python", running), known)
+    known["client"].close()
+    assert known["answer"]["rows"]
+
+
+@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="needs bash and curl")
+def test_the_documented_commands_run(running: Running) -> None:
+    done = subprocess.run(["bash", "-c", documented("bash", running)], capture_output=True, text=True, check=True)
+    assert "event: complete" in done.stdout and '"said"' in done.stdout
+
+
 def test_plain_http_calls_an_endpoint_in_two_steps(running: Running) -> None:
     """What curl does, by position and by name."""
     by_name = {"text": "A cat slept.", "pair": "It woke up."}
@@ -212,6 +237,40 @@ def test_a_caller_who_leaves_stops_the_computation_and_is_forgotten(running: Run
             assert answers.status_code == 200 and callers.knows("leaving")
     until(lambda: endless == ["fill_mask"] * 2 and not callers.knows("leaving"))
     assert not callers.readers and not callers.tasks and not callers.unread
+
+
+@pytest.fixture(scope="module")
+def guarded(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with an access code."""
+    made = Running(running.settings.models_dir, tmp_path_factory.mktemp("guarded"), code=CODE)
+    yield made
+    made.close()
+
+
+def test_with_an_access_code_a_client_must_send_it(guarded: Running) -> None:
+    with pytest.raises(AuthenticationError):
+        connect(guarded.url)
+    with pytest.raises(AuthenticationError):
+        connect(guarded.url, headers={"Authorization": "Bearer wrong"})
+    for path in ("/config", "/gradio_api/info", "/gradio_api/queue/data?session_hash=a"):
+        assert httpx.get(f"{guarded.url}{path}").status_code == 401
+    for path in ("queue/join", "call/fill_mask", "call/v2/fill_mask", "cancel"):
+        assert httpx.post(f"{guarded.url}/gradio_api/{path}", json={}).status_code == 401
+    with closing(connect(guarded.url, headers={"Authorization": f"Bearer {CODE}"})) as theirs:
+        assert theirs.predict("A cat.", api_name="/tokenization")["rows"]
+
+
+def test_streams_without_an_answer_to_wait_for_are_refused_and_hold_nobody(running: Running) -> None:
+    begun = time.monotonic()
+    host, port = running.socket.getsockname()
+    with ExitStack() as sockets:
+        streams = [sockets.enter_context(socket.create_connection((host, port))) for _ in range(300)]
+        for number, stream in enumerate(streams):
+            path = f"/gradio_api/queue/data?session_hash=idle{number}"
+            stream.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        assert {stream.recv(12) for stream in streams} == {b"HTTP/1.1 404"}
+        assert httpx.get(f"{running.url}/healthz", timeout=5).text == "ok"
+    assert time.monotonic() - begun < 20
 
 
 def test_fifty_callers_at_once_get_their_answers(running: Running) -> None:

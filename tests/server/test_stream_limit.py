@@ -24,7 +24,8 @@ def waiting_for(end: asyncio.Event) -> Any:
     return stream
 
 
-def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["events", "answers"])
+def test_further_streams_are_rejected_until_one_ends(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_limit, "MAX_OWN", 2)
     monkeypatch.setattr(stream_limit, "MAX_ALL", 3)
     sent: list[Any] = []
@@ -37,7 +38,7 @@ def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyP
 
         limit = StreamLimit(waiting_for(end))
 
-        def opened(owner: str, route: str = "events") -> asyncio.Task[None]:
+        def opened(owner: str, route: str = kind) -> asyncio.Task[None]:
             scope = {"type": "http", "state": {"route": route, "owner": owner}}
             return asyncio.ensure_future(limit(scope, disconnected, send))
 

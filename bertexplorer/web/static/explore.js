@@ -35,7 +35,7 @@ class Explore extends HTMLElement {
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
     this.schema = schema;
-    this.append(this.#top(), this.#nav(), this.#work(), about(schema.about));
+    this.append(this.#top(), this.#nav(), this.#work(), about(schema.about, schema.site));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.presentation = new Presentation(this, {
       example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by),

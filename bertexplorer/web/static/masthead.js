@@ -54,7 +54,12 @@ export function teach(place, { lessons, opening, site }, state) {
       h("button", { type: "button", id: "do-ask", onclick: () => askClass(location.search || state.link) }, "Ask the class…")));
 }
 
-export function about(parts) {
+/** Limits and promises; and, unless this is a site, the ways in which programs ask. */
+export function about(parts, site) {
   const lists = parts.map(([title, lines]) => [h("h3", {}, title), h("ul", {}, lines.map((line) => h("li", {}, line)))]);
-  return h("details", { class: "about" }, h("summary", {}, "About: limits and promises"), lists.flat());
+  const ways = h("p", { class: "ways" }, "From a program: ",
+    h("a", { href: "gradio" }, "Gradio’s clients"), " · ", h("a", { href: "api/v1/docs" }, "HTTP"));
+  return h("footer", { class: "about" },
+    h("details", {}, h("summary", {}, "About: limits and promises"), lists.flat()),
+    site ? "" : ways);
 }
