@@ -17,7 +17,8 @@ from bertexplorer.views.view import Example, View
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
-DOCUMENT = (ROOT / "docs" / "gradio.md").read_text("utf-8")
+CLIENTS = "## From Gradio's clients"  # whose examples need a server: see tests/server/test_endpoints.py
+DOCUMENT = (ROOT / "docs" / "gradio.md").read_text("utf-8").partition(CLIENTS)[0]
 WATCHED = """
 import socket
 asked = []
