@@ -129,7 +129,7 @@ def safe_target(path: str, query: bytes = b"") -> str:
     """The page of this server to continue to, with its query; "/" for anything else."""
     path, _, parameters = f"{path}?{query.decode('latin-1')}".partition("?")
     parameters = parameters.removesuffix("?")
-    if path not in ("/", "/learn", "/train", "/pretrain"):
+    if path not in ("/", "/learn", "/train", "/pretrain", "/gradio"):
         return "/"
     return path + (f"?{quote(parameters, safe='=&%+-_.~,:;@!()*')}" if parameters else "")
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,6 +26,7 @@ CALL = re.compile(r"/gradio_api/call(?P<v2>/v2)?/(?P<name>\w+)(/(?P<event>[0-9a-
 CALLER = re.compile(r"[\w-]{1,64}")  # what gradio calls a session
 EVENT = re.compile(r"[0-9a-f]{32}")
 MAX_DEPTH = 3  # of lists in an argument
+MAX_ITEMS = 5000  # of all lists of a call
 NO_CALL = "The request is no call of an endpoint. Use gradio_client, or POST to /api/v1/NAME."
 NOTHING = "There is nothing to read here: ask first, and read within a minute."
 COMPLETED = (b'data: {"msg":"process_completed"', b"event: complete", b"event: error")
@@ -58,7 +60,7 @@ class Calls:
             elif scope["method"] == "POST":
                 if path != CANCEL and self.callers.full(scope["state"]["network"]):
                     raise Refused("Busy: many answers wait to be read. Read them, then ask again.", 503)
-                body = self.checked(path, named, parse_json(await read(receive)))
+                body = self.checked(path, named, parse_json(await Request(scope, receive).body()))
                 await self.pass_on(scope, named, body, receive, send)
             else:
                 await self.read_answers(scope, self.reader(scope, named), receive, send)
@@ -108,10 +110,9 @@ class Calls:
 
     def reader(self, scope: Scope, named: re.Match[str] | None) -> str:
         """Who reads. Raises Refused if there is nothing for them."""
-        asked = (
-            named["event"] if named else parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", [""])[0]
-        )
-        if not asked or not CALLER.fullmatch(asked) or not self.callers.knows(asked):
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        asked = named["event"] if named else query.get("session_hash", [""])[0]
+        if not self.callers.knows(asked):
             raise Refused(NOTHING, 404)
         return asked
 
@@ -121,7 +122,7 @@ class Calls:
 
         async def receive_nothing() -> Message:
             await asyncio.Event().wait()
-            raise AssertionError
+            return {"type": "http.disconnect"}
 
         async def send_and_count(message: Message) -> None:
             if message.get("body", b"").startswith(COMPLETED):
@@ -131,12 +132,16 @@ class Calls:
         with self.callers.reading(caller):
             answers = asyncio.ensure_future(self.app(scope, receive_nothing, send_and_count))
             disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
-            await asyncio.wait((answers, disconnect), return_when=asyncio.FIRST_COMPLETED)
-            disconnect.cancel()
-            if not answers.done():
-                answers.cancel()
+            try:
+                await asyncio.wait((answers, disconnect), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                disconnect.cancel()
+                left = answers.cancel()
+            if left:
                 await asyncio.wait((answers,))
                 self.callers.leave(caller)
+            else:
+                answers.result()
 
 
 def caller_of(given: Mapping[str, Any]) -> str:
@@ -183,6 +188,8 @@ def check_values(endpoint: Endpoint, values: Any) -> list[Any]:
     for parameter, value in zip(endpoint.parameters, values, strict=True):
         if not is_plain(value, MAX_DEPTH):
             raise Refused(f"{parameter.name}: got an object; wanted {parameter.about}.", parameter=parameter.name)
+    if sum(map(count_items, values)) > MAX_ITEMS:
+        raise Refused(f"{endpoint.name}: got lists with more than {MAX_ITEMS:,} items. Ask about fewer at once.")
     return values
 
 
@@ -194,12 +201,6 @@ def is_plain(value: Any, depth: int) -> bool:
     return not isinstance(value, dict)
 
 
-async def read(receive: Receive) -> bytes:
-    """The body of a request, which an outer layer has bounded."""
-    parts = []
-    more = True
-    while more:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
+def count_items(value: Any) -> int:
+    """How many values *value* holds. Empty lists take much more memory than they take to send."""
+    return 1 + sum(map(count_items, value)) if isinstance(value, list) else 1

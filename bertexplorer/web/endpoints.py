@@ -40,7 +40,7 @@ client = Client(address, headers={"Authorization": "Bearer CODE"})
 ```
 """
 AT_ONCE = 40  # calls in progress, of all callers
-WAITING = 200  # calls that wait for their turn; more are refused
+WAITING = 100  # calls that wait for their turn; more are refused
 SESSIONS = 100  # that gradio remembers: each takes 0.3 MB, though endpoints keep nothing in them
 log = logging.getLogger(__name__)
 

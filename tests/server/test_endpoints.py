@@ -142,6 +142,14 @@ def test_a_wrong_call_gets_our_sentence(wrong: str, client: Client) -> None:
     assert "Traceback" not in str(caught.value) and str(Path.cwd()) not in str(caught.value)
 
 
+def test_half_a_character_is_replaced(running: Running) -> None:
+    sent = {"content": b'{"text": "a \\ud83d [MASK]"}', "headers": {"content-type": "application/json"}}
+    call = "/gradio_api/call/v2/fill_mask"
+    event = httpx.post(f"{running.url}{call}", **sent).raise_for_status().json()["event_id"]
+    answer = httpx.get(f"{running.url}{call}/{event}", timeout=60).text
+    assert "event: complete" in answer and "a \\ufffd [MASK]" in answer
+
+
 def test_what_belongs_to_another_does_not_exist(client: Client, running: Running, tiny: Any) -> None:
     with pytest.raises(AppError, match="no uploaded lines"):
         client.predict("puppy", lines="0" * 24, api_name="/search")

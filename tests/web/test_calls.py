@@ -96,6 +96,7 @@ WRONG: dict[str, tuple[str, Any, int, str]] = {
     "too few values": ("queue/join", call(data=["a"]), 422, "fill_mask: got 1 values"),
     "a file": ("queue/join", call(data=[{"path": "/etc/passwd"}, *FILL_MASK[1:]]), 422, "text: got an object"),
     "deep lists": ("queue/join", call(data=[[[[["a"]]]], *FILL_MASK[1:]]), 422, "text: got an object"),
+    "many items": ("call/v2/fill_mask", {"text": "a", "mask": [[]] * 5000}, 422, "more than 5,000 items"),
     "no endpoint": ("call/predict", {"data": []}, 404, "There is no endpoint predict."),
     "no argument": ("call/v2/fill_mask", {"text": "a", "bogus": 1}, 422, "fill_mask has no argument bogus"),
     "nothing for an argument": ("call/v2/fill_mask", {}, 422, "text: got nothing; wanted the text"),
