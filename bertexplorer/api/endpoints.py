@@ -4,7 +4,8 @@ HTTP; `encode`, `similarity` and `checkpoints` stand beside them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import orjson
@@ -34,9 +35,9 @@ MAX_TEXTS = 1000  # of one call
 MAX_CELLS = 100_000  # of a table of similarities
 MAX_WORDS = 600  # of mask and of pick
 WORDS = ("mask", "pick")
-TEXTS = Annotated[list[Annotated[str, Field(max_length=MAX_CHARACTERS)]], Field(max_length=MAX_TEXTS)]
-PROMPT = (str | None, None)
-MORE = {  # what an endpoint says of its arguments, where it is not what Python says
+TEXT = Annotated[str, Field(max_length=MAX_CHARACTERS)]
+TEXTS = Annotated[list[TEXT], Field(max_length=MAX_TEXTS)]
+ABOUT = {  # what an endpoint says of its arguments, where it is not what Python says
     "checkpoint": "a name that the endpoint checkpoints lists",
     "precision": '"fp32", "bf16" or "auto"',
     "mask": "a word to hide, or a list of words, or of spans [side, start, end]",
@@ -55,11 +56,14 @@ MORE = {  # what an endpoint says of its arguments, where it is not what Python 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of an endpoint. *kind*: its type, as gradio's clients show it. *default*: ... if it has none.
-    *example*: a value with which the endpoint answers."""
+    """One argument of an endpoint.
+
+    *kind*: its type, as gradio's clients show it. *checked*: the same with its bounds, for pydantic; None for words.
+    *default*: ... if it has none. *example*: a value with which the endpoint answers."""
 
     name: str
     kind: Any
+    checked: Any
     default: Any
     about: str
     example: Any
@@ -67,40 +71,52 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What gradio's clients call by *name*. *model*: checks the arguments, other than the words. *slow*: a call waits
-    in the slow queue."""
+    """What gradio's clients call by *name*. *slow*: a call waits in the slow queue."""
 
     name: str
     about: str
     parameters: tuple[Parameter, ...]
-    model: type[BaseModel]
     slow: bool = False
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The model of the arguments other than words."""
+        fields: dict[str, Any] = {
+            one.name: (one.checked, one.default) for one in self.parameters if one.checked is not None
+        }
+        return create_model("Arguments", __base__=StrictModel, __config__=None, **fields)
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All arguments, those that were not *given* at their defaults. Raises ExplorerError."""
-        words = {name: given[name] for name in WORDS if name in given}
-        others = {
-            name: join_list(name, value) if name in LISTS else value
-            for name, value in given.items()
-            if name not in words
-        }
-        for name, value in words.items():
-            if len(check_words(name, value)) > MAX_WORDS:
-                raise ExplorerError(f"{name}: got more than {MAX_WORDS} words. Name those that matter.")
+        words = {}
+        others = {}
+        for name, value in given.items():
+            if name in WORDS:
+                words[name] = check_number_of_words(name, value)
+            else:
+                others[name] = join_list(name, value) if name in LISTS else value
         try:
             return {**self.model.model_validate(others).model_dump(), **words}
         except ValidationError as error:
             raise ExplorerError(describe(error.errors()[0], documented=False)) from error
 
 
+def check_number_of_words(name: str, value: Any) -> Any:
+    """*value*, words or spans of the argument *name*. Raises ExplorerError for anything else, and for too many."""
+    if len(check_words(name, value)) > MAX_WORDS:
+        raise ExplorerError(f"{name}: got more than {MAX_WORDS} words. Name those that matter.")
+    return value
+
+
 def make_endpoints(checkpoint: str) -> dict[str, Endpoint]:
     """The endpoints by name. *checkpoint*: the default."""
     common = (
-        Parameter("checkpoint", str, checkpoint, MORE["checkpoint"], checkpoint),
-        Parameter("precision", one_of(PRECISIONS), "auto", MORE["precision"], "auto"),
+        Parameter("checkpoint", str, str, checkpoint, ABOUT["checkpoint"], checkpoint),
+        Parameter("precision", one_of(PRECISIONS), one_of(PRECISIONS), "auto", ABOUT["precision"], "auto"),
     )
     made = [of_view(view, common) for view in VIEWS.values()]
-    made += [encoding(common), similarity(common), listing()]
+    made += [encoding(common), similarity(common)]
+    made += [Endpoint("checkpoints", "The checkpoints to choose from, with their sizes.", ())]
     return {endpoint.name: endpoint for endpoint in made}
 
 
@@ -108,81 +124,58 @@ def of_view(view: View, common: tuple[Parameter, ...]) -> Endpoint:
     """The endpoint of an analysis: its arguments in Python, and whether the figure comes with the answer."""
     settings = {setting.name: setting for setting in option_specs(view.analysis.Options)}
     first = view.examples[0]
-    examples = {
-        "text": first.text,
-        "pair": first.pair,
-        "pick": list(map(list, read_spans(first.picked))),
-        **first.options,
-    }
+    picked = [list(span) for span in read_spans(first.picked)]
+    examples = {"text": first.text, "pair": first.pair, "pick": picked, **first.options}
     parameters = []
-    types: dict[str, Any] = {}
     for argument in signature(view.name, method=True).parameters.values():
         name = argument.name
-        about = MORE.get(name) or ARGUMENTS.get(name) or explain(settings[name])
         if name in settings:
-            setting = settings[name]
-            types[name] = (field_type(setting), setting.default)
-            kind, default = kind_of(setting), setting.default
+            made = of_setting(settings[name])
         elif name in WORDS:
-            kind, default = str | list[Any], []
+            made = Parameter(name, str | list[Any], None, [], ABOUT[name], [])
         else:
             default = ... if argument.default is argument.empty else argument.default
-            types[name] = (Annotated[str, Field(max_length=MAX_CHARACTERS)], default)
-            kind = str
-        parameters.append(Parameter(name, kind, default, about, examples.get(name, default)))
-    parameters += [*common, Parameter("figure", bool, False, MORE["figure"], False)]
-    about = f"{view.title}: {view.question} {view.note}"
-    return Endpoint(view.name, about, tuple(parameters), make_model(common, figure=(bool, False), **types), view.slow)
+            made = Parameter(name, str, TEXT, default, ARGUMENTS[name], default)
+        parameters.append(replace(made, example=examples.get(name, made.example)))
+    parameters += [*common, Parameter("figure", bool, bool, False, ABOUT["figure"], False)]
+    return Endpoint(view.name, f"{view.title}: {view.question} {view.note}", tuple(parameters), view.slow)
 
 
-def kind_of(setting: OptionSpec) -> Any:
-    """The type of a setting, as gradio's clients show it."""
+def of_setting(setting: OptionSpec) -> Parameter:
+    """A setting of an analysis as an argument."""
+    kind: Any = setting.kind
     if setting.choices:
-        return one_of(setting.choices)
-    return str | list[str] if setting.name in LISTS else setting.kind
+        kind = one_of(setting.choices)
+    elif setting.name in LISTS:
+        kind = str | list[str]
+    about = ABOUT.get(setting.name) or explain(setting)
+    return Parameter(setting.name, kind, field_type(setting), setting.default, about, setting.default)
 
 
 def encoding(common: tuple[Parameter, ...]) -> Endpoint:
     """The endpoint encode."""
-    parameters = [
-        Parameter("texts", list[str], ..., MORE["texts"], ["Paris", "London"]),
-        Parameter("prompt", str | None, None, MORE["prompt"], None),
-    ]
-    types: dict[str, Any] = {"texts": (TEXTS, ...), "prompt": PROMPT}
-    for setting in option_specs(search.Options):
-        if setting.name in ("pooling", "layer"):
-            types[setting.name] = (field_type(setting), setting.default)
-            parameters.append(
-                Parameter(setting.name, kind_of(setting), setting.default, explain(setting), setting.default)
-            )
+    settings = [of_setting(setting) for setting in option_specs(search.Options) if setting.name in ("pooling", "layer")]
+    parameters = (
+        Parameter("texts", list[str], TEXTS, ..., ABOUT["texts"], ["Paris", "London"]),
+        Parameter("prompt", str | None, str | None, None, ABOUT["prompt"], None),
+        *settings,
+        *common,
+    )
     about = "A vector for each text, and notes on what was cut or departs from the checkpoint's own sentence encoder."
-    return Endpoint("encode", about, (*parameters, *common), make_model(common, **types))
+    return Endpoint("encode", about, parameters)
 
 
 def similarity(common: tuple[Parameter, ...]) -> Endpoint:
     """The endpoint similarity."""
     parameters = (
-        Parameter("first", list[str], ..., MORE["first"], ["A cat sleeps."]),
-        Parameter("second", list[str], ..., MORE["second"], ["A kitten naps.", "The bank lends money."]),
-        Parameter("first_prompt", str | None, None, MORE["first_prompt"], None),
-        Parameter("second_prompt", str | None, None, MORE["second_prompt"], None),
+        Parameter("first", list[str], TEXTS, ..., ABOUT["first"], ["A cat sleeps."]),
+        Parameter("second", list[str], TEXTS, ..., ABOUT["second"], ["A kitten naps.", "The bank lends money."]),
+        Parameter("first_prompt", str | None, str | None, None, ABOUT["first_prompt"], None),
+        Parameter("second_prompt", str | None, str | None, None, ABOUT["second_prompt"], None),
         *common,
     )
-    model = make_model(common, first=(TEXTS, ...), second=(TEXTS, ...), first_prompt=PROMPT, second_prompt=PROMPT)
     about = "How similar each of the first texts is to each of the second, by the measure in the checkpoint's files."
-    return Endpoint("similarity", about, parameters, model)
-
-
-def listing() -> Endpoint:
-    """The endpoint checkpoints."""
-    return Endpoint("checkpoints", "The checkpoints to choose from, with their sizes.", (), StrictModel)
-
-
-def make_model(common: tuple[Parameter, ...], **fields: Any) -> type[BaseModel]:
-    """The model of an endpoint's arguments: its own *fields*, and those that all have in *common*."""
-    for parameter in common:
-        fields[parameter.name] = (parameter.kind, parameter.default)
-    return create_model("Arguments", __base__=StrictModel, __config__=None, **fields)
+    return Endpoint("similarity", about, parameters)
 
 
 class EndpointCalls:

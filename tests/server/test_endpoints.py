@@ -36,6 +36,7 @@ MASKED = "Paris is the [MASK] of France."
 
 def connect(url: str, **more: Any) -> Client:
     """A client of the server at *url*."""
+    more["httpx_kwargs"] = {"timeout": 60, **more.get("httpx_kwargs", {})}
     return Client(url, verbose=False, analytics_enabled=False, download_files=False, **more)
 
 
@@ -281,10 +282,11 @@ def test_streams_without_an_answer_to_wait_for_are_refused_and_hold_nobody(runni
     assert time.monotonic() - begun < 20
 
 
-def test_fifty_callers_at_once_get_their_answers(running: Running) -> None:
-    clients = [connect(running.url) for _ in range(50)]
-    texts = [f"Number {i} is [MASK]." for i in range(50)]
-    with ThreadPoolExecutor(50) as threads:
+def test_callers_at_once_get_their_own_answers(running: Running) -> None:
+    """Fifty of them are in bench/endpoints.py."""
+    clients = [connect(running.url) for _ in range(12)]
+    texts = [f"Number {i} is [MASK]." for i in range(12)]
+    with ThreadPoolExecutor(12) as threads:
         found = list(threads.map(lambda one, text: one.predict(text, api_name="/fill_mask"), clients, texts))
     assert [answer["text"] for answer in found] == texts
     callers = gradio_mount(running).app.callers
