@@ -87,10 +87,12 @@ class Endpoint:
         return create_model("Arguments", __base__=StrictModel, __config__=None, **fields)
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All arguments, those that were not *given* at their defaults. Raises ExplorerError."""
+        """All arguments, those that were not *given*, or given as null, at their defaults. Raises ExplorerError."""
         words = {}
         others = {}
         for name, value in given.items():
+            if value is None:
+                continue
             if name in WORDS:
                 words[name] = check_number_of_words(name, value)
             else:

@@ -113,6 +113,14 @@ def test_a_word_is_picked_and_hidden_by_its_name(client: Client) -> None:
     assert {"river", "city"} <= {row["token"] for row in several["rows"]}
 
 
+def test_null_stands_for_the_default(client: Client) -> None:
+    """Gradio's own examples write null for an empty text."""
+    named = client.predict(MASKED, None, None, None, None, None, api_name="/fill_mask")
+    assert named["rows"] == client.predict(MASKED, api_name="/fill_mask")["rows"]
+    with pytest.raises(AppError, match="text: got nothing; wanted a value"):
+        client.predict(None, api_name="/fill_mask")
+
+
 def test_a_figure_comes_on_request(client: Client) -> None:
     assert "figure" not in client.predict(MASKED, api_name="/fill_mask")
     assert client.predict(MASKED, figure=True, api_name="/fill_mask")["figure"]["data"]
