@@ -12,7 +12,7 @@ from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
 ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's other routes, such as uploads, do not exist
-    ("page", READ, r"/(train|pretrain|learn|gradio)?/?"),
+    ("page", READ, r"/(train|pretrain|learn)?/?|/gradio"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
     ("phone", READ, r"/j(/[A-Za-z]{1,8})?"),
