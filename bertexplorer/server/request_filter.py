@@ -34,7 +34,8 @@ ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's oth
     ("config", READ, r"/config/?|/gradio_api/(info|app_id)/?"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
-DROPPED_HEADERS = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges and trusts the other
+DROPPED_HEADERS = (b"range", b"x-forwarded-host", b"x-gradio-server")
+# No page sends them; gradio fails on odd ranges, and takes the others for the address of this server.
 GRADIO_PARAMETERS = ("page", "deep_link")  # of a link to a page, on which gradio fails if their target is missing
 MAX_PATH, MAX_PART = 2000, 255  # bytes of a path and of a part of it; file systems do not allow longer names
 SUSPICIOUS = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")

@@ -1,137 +1,165 @@
-"""Callers: bounds what gradio keeps and computes for those who call its endpoints.
+"""Callers: who calls endpoints, what is computed for each, and the answers that wait to be read.
 
-Gradio keeps an answer until its caller opens a stream and reads it, and computes on for a caller who has left. Whoever
-asks and never reads would fill the memory."""
+Gradio's own queue keeps answers for callers who never read them, computes on for those who have left, and loses a place
+for each call that is cancelled before it begins. So calls are answered here, in messages that gradio's clients read."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
-UNREAD_BYTES, UNREAD_SHARE = 64_000_000, 32_000_000  # of answers that nobody has read: in all, of one network
-OVERHEAD = 50_000  # bytes that gradio needs for an answer besides its content, at most
-IDLE_S = 0.05  # between two looks at gradio's queue while nobody asks; gradio's 0.001 takes 7 % of a core
-AWAKE_S, AWAKE_FOR_S = 0.002, 5.0  # between two looks, for so long after a call
-UNREAD_S = 60.0  # after which answers are dropped for which nobody has opened a stream
+import orjson
+
+from bertexplorer.core.state import scrub
+from bertexplorer.errors import ExplorerError, unforeseen
+
+AT_ONCE, SHARE_AT_ONCE = 40, 20  # calls that are computed: in all, of one network; the others wait for their turn
+MAX_CALLS, SHARE_CALLS = 200, 100  # calls that wait, are computed or have an answer to be read
+MAX_HELD, HELD_SHARE = 64_000_000, 32_000_000  # bytes of such calls and their answers
+UNREAD_S = 60.0  # after which a caller is forgotten whose answers nobody reads
+log = logging.getLogger(__name__)
+BUSY = "Busy: many calls wait. Read your answers, and ask again in a few seconds."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a *call*, or an error, as JSON. *content* is empty for a call that was cancelled."""
+
+    call: str
+    success: bool
+    content: bytes
+
+    def message(self) -> bytes:
+        """As gradio's clients read it."""
+        output = b""
+        if self.content and self.success:
+            output = b'"data":[%b],"is_generating":false' % self.content
+        elif self.content:
+            output = b'"error":%b,"duration":10,"visible":true,"title":"Error"' % self.content
+        about = b'"msg":"process_completed","event_id":"%b"' % self.call.encode()
+        success = b"true" if self.success else b"false"
+        return b'data: {%b,"output":{%b},"success":%b}\n\n' % (about, output, success)
+
+    def plain(self) -> bytes:
+        """As programs read it that called over plain HTTP."""
+        if self.success:
+            return b"event: complete\ndata: [%b]\n\n" % self.content
+        return b'event: error\ndata: {"error": %b}\n\n' % self.content
+
+
+class Caller:
+    """One caller, by the name that they gave: what gradio calls a session."""
+
+    def __init__(self, name: str, network: str) -> None:
+        self.name = name
+        self.network = network
+        self.tasks: dict[str, asyncio.Task[None]] = {}  # call -> its computation
+        self.answers: deque[Answer] = deque()  # to be read
+        self.held = 0  # bytes of calls and answers
+        self.reader: object | None = None  # the stream that sends the answers
+        self.news = asyncio.Event()  # for that stream
+        self.expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def calls(self) -> int:
+        """How many calls are computed or have an answer to be read."""
+        return len(self.tasks) + len(self.answers)
 
 
 class Callers:
-    """The answers that wait to be read and the calls in progress, of each caller: what gradio calls a session. Used by
-    coroutines of one event loop only."""
+    """All callers with something to compute or to read. Used by coroutines of one event loop only."""
 
-    def __init__(self, queue: Any) -> None:
-        """*queue*: gradio's."""
-        self.queue = queue
-        queue.progress_update_sleep_when_free = 60.0  # endpoints report no progress
-        self.readers: Counter[str] = Counter()
-        self.tasks: defaultdict[str, set[asyncio.Task[Any] | None]] = defaultdict(set)
-        self.unread: defaultdict[str, deque[int]] = defaultdict(deque)  # caller -> bytes of each answer
-        self.networks: dict[str, str] = {}  # caller -> network, of those with answers to read
-        self.of_network: Counter[str] = Counter()
-        self.last: dict[str, float] = {}  # caller -> when their last answer came
-        self.asleep: asyncio.TimerHandle | None = None
-        self.doze()
+    def __init__(self) -> None:
+        self.callers: dict[str, Caller] = {}
+        self.turns = asyncio.Semaphore(AT_ONCE)
+        self.turns_of: dict[str, asyncio.Semaphore] = {}  # of each network with callers
 
-    def wake(self) -> None:
-        """Let gradio look for calls often from now on, and rarely again once none has come for a while."""
-        self.queue.sleep_when_free = AWAKE_S
-        if self.asleep:
-            self.asleep.cancel()
-        self.asleep = asyncio.get_running_loop().call_later(AWAKE_FOR_S, self.doze)
+    def of_network(self, network: str) -> tuple[Counter[str], Counter[str]]:
+        """(all, those of *network*): how many calls there are, and the bytes that they hold."""
+        every: Counter[str] = Counter()
+        own: Counter[str] = Counter()
+        for caller in self.callers.values():
+            size = {"calls": caller.calls, "held": caller.held}
+            every.update(size)
+            if caller.network == network:
+                own.update(size)
+        return every, own
 
-    def doze(self) -> None:
-        """Let gradio look for calls rarely."""
-        self.queue.sleep_when_free = IDLE_S
+    def ask(self, name: str, call: str, network: str, size: int, compute: Callable[[], Awaitable[bytes]]) -> bool:
+        """Begin to compute the *call* of the caller *name*, unless there are too many; return whether it begins.
+        *size*: bytes of the call."""
+        every, own = self.of_network(network)
+        if every["calls"] >= MAX_CALLS or own["calls"] >= SHARE_CALLS or is_full(every, own, size):
+            return False
+        caller = self.callers.setdefault(name, Caller(name, network))
+        caller.held += size
+        task = caller.tasks[call] = asyncio.ensure_future(self.run(caller, call, compute))
 
-    def knows(self, caller: str) -> bool:
-        """Whether gradio has something for *caller*, or will have."""
-        return caller in self.queue.pending_messages_per_session
+        def done(task: asyncio.Task[None]) -> None:
+            caller.tasks.pop(call, None)
+            caller.held -= size
+            caller.news.set()
 
-    def full(self, network: str) -> bool:
-        """Whether so many answers wait to be read that *network* may not ask now."""
-        return self.of_network.total() > UNREAD_BYTES or self.of_network[network] > UNREAD_SHARE
+        task.add_done_callback(done)  # a task may be cancelled before it begins
+        self.expect_reader(caller)
+        return True
 
-    @contextmanager
-    def call(self, caller: str, network: str) -> Iterator[list[int]]:
-        """The block computes an answer for *caller*, and appends its size to the list. If the caller leaves, it is
-        cancelled."""
-        task = asyncio.current_task()
-        sizes = [OVERHEAD]
-        tasks = self.tasks[caller]
-        tasks.add(task)
+    async def run(self, caller: Caller, call: str, compute: Callable[[], Awaitable[bytes]]) -> None:
+        """Compute, and put the answer where *caller* reads it."""
+        turns = self.turns_of.setdefault(caller.network, asyncio.Semaphore(SHARE_AT_ONCE))
         try:
-            yield sizes
-        except asyncio.CancelledError:
-            raise  # nobody will read an answer
+            async with turns, self.turns:
+                content = await compute()
+            if is_full(*self.of_network(caller.network), len(content)):
+                raise ExplorerError(BUSY)
+            answer = Answer(call, True, content)
+        except ExplorerError as error:
+            answer = Answer(call, False, orjson.dumps(scrub(str(error))))
         except Exception:
-            self.keep(caller, network, OVERHEAD)
-            raise
-        else:
-            self.keep(caller, network, sum(sizes))
-        finally:
-            tasks.discard(task)
-            if not tasks:
-                self.tasks.pop(caller, None)
+            answer = Answer(call, False, orjson.dumps(unforeseen(log, "an endpoint failed")))
+        self.put(caller, answer)
 
-    def keep(self, caller: str, network: str, size: int) -> None:
-        """Count an answer of *size* bytes until *caller* has read it."""
-        self.unread[caller].append(size)
-        self.of_network[network] += size
-        self.networks[caller] = network
-        self.last[caller] = time.monotonic()
-        if not self.readers[caller]:
-            asyncio.get_running_loop().call_later(UNREAD_S, self.expire, caller)
+    def put(self, caller: Caller, answer: Answer) -> None:
+        """Let *caller* read an answer, unless they were forgotten meanwhile."""
+        if self.callers.get(caller.name) is caller:
+            caller.answers.append(answer)
+            caller.held += len(answer.content)
+            caller.news.set()
+            self.expect_reader(caller)
 
-    def delivered(self, caller: str) -> None:
-        """Count the oldest answer of *caller* no longer."""
-        if caller not in self.unread:
-            return
-        network = self.networks[caller]
-        self.of_network[network] -= self.unread[caller].popleft()
-        if self.of_network[network] <= 0:
-            del self.of_network[network]
-        if not self.unread[caller]:
-            del self.unread[caller], self.networks[caller], self.last[caller]
+    def cancel(self, name: str, call: str) -> bool:
+        """Stop a call of the caller *name*; return whether there is one to stop."""
+        caller = self.callers.get(name)
+        task = caller.tasks.get(call) if caller else None
+        if caller is None or task is None or not task.cancel():
+            return False
+        del caller.tasks[call]
+        self.put(caller, Answer(call, True, b""))
+        return True
 
-    def expire(self, caller: str) -> None:
-        """Drop the answers of *caller*, unless they are read after all, or newer ones came."""
-        if self.readers[caller] or caller not in self.unread:
-            return
-        if time.monotonic() - self.last[caller] >= UNREAD_S:
-            self.leave(caller)
+    def expect_reader(self, caller: Caller) -> None:
+        """Forget *caller* after a while, unless they begin to read."""
+        if caller.expiry:
+            caller.expiry.cancel()
+        caller.expiry = None
+        if caller.reader is None:
+            caller.expiry = asyncio.get_running_loop().call_later(UNREAD_S, self.forget, caller)
 
-    def leave(self, caller: str) -> None:
-        """Forget *caller*, who has gone: stop what is computed for them, and drop their answers."""
-        for task in self.tasks.get(caller, set()).copy():
-            if task:
-                task.cancel()
-        while caller in self.unread:
-            self.delivered(caller)
-        asyncio.get_running_loop().create_task(self.clean(caller))
+    def forget(self, caller: Caller) -> None:
+        """Stop what is computed for *caller*, and drop their answers."""
+        if self.callers.get(caller.name) is caller:
+            del self.callers[caller.name]
+        if caller.expiry:
+            caller.expiry.cancel()
+        for task in caller.tasks.values():
+            task.cancel()
+        if not any(other.network == caller.network for other in self.callers.values()):
+            self.turns_of.pop(caller.network, None)
 
-    async def clean(self, caller: str) -> None:
-        """Let gradio forget *caller*."""
-        await self.queue.clean_events(session_hash=caller)
-        self.forget(caller)
 
-    def forget(self, caller: str) -> None:
-        """Drop what gradio keeps to send to *caller*."""
-        self.queue.pending_messages_per_session.pop(caller, None)
-        self.queue.pending_event_ids_session.pop(caller, None)
-
-    @contextmanager
-    def reading(self, caller: str) -> Iterator[None]:
-        """*caller* reads their answers while the block runs."""
-        self.readers[caller] += 1
-        try:
-            yield
-        finally:
-            self.readers[caller] -= 1
-            if not self.readers[caller]:
-                del self.readers[caller]
-            if not self.queue.pending_event_ids_session.get(caller):
-                self.forget(caller)
+def is_full(every: Counter[str], own: Counter[str], size: int) -> bool:
+    """Whether *size* bytes more are too much, beside those of *every* call and of the network's *own*."""
+    return every["held"] + size > MAX_HELD or own["held"] + size > HELD_SHARE

@@ -1,4 +1,4 @@
-"""Calls: the layer around gradio that lets the calls of endpoints in, checked and reduced to what they need."""
+"""Calls: the layer around gradio that answers the calls of endpoints, in the protocol of gradio's clients (sse_v3)."""
 
 from __future__ import annotations
 
@@ -7,141 +7,162 @@ import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
+from uuid import uuid4
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.api.admission import parse_json, wait_for_disconnect
-from bertexplorer.api.endpoints import Endpoint
+from bertexplorer.api.admission import JSON, parse_json, wait_for_disconnect
+from bertexplorer.api.endpoints import Endpoint, EndpointCalls
 from bertexplorer.core.state import scrub
 from bertexplorer.errors import ExplorerError
-from bertexplorer.web.callers import Callers
+from bertexplorer.web.callers import BUSY, Caller, Callers
 
+PAGE = "gradio"  # the address of the page that gradio draws
+INFO = "/gradio_api/info"
 JOIN = "/gradio_api/queue/join"
 DATA = "/gradio_api/queue/data"
 CANCEL = "/gradio_api/cancel"
 CALL = re.compile(r"/gradio_api/call(?P<v2>/v2)?/(?P<name>\w+)(/(?P<event>[0-9a-f]{32}))?")
 CALLER = re.compile(r"[\w-]{1,64}")  # what gradio calls a session
-EVENT = re.compile(r"[0-9a-f]{32}")
 MAX_DEPTH = 3  # of lists in an argument
-MAX_ITEMS = 5000  # of all lists of a call
+MAX_ITEMS = 5000  # of the lists in an argument
+HEARTBEAT_S = 15.0
+STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
 NO_CALL = "The request is no call of an endpoint. Use gradio_client, or POST to /api/v1/NAME."
 NOTHING = "There is nothing to read here: ask first, and read within a minute."
-COMPLETED = (b'data: {"msg":"process_completed"', b"event: complete", b"event: error")
 
 
 class Refused(ExplorerError):
-    """Raised for a call that gradio does not get to see. *status*: of the response. *parameter*: what it is about."""
+    """Raised for what is no call. *status*: of the response. *parameter*: what it is about."""
 
     def __init__(self, detail: str, status: int = 422, parameter: str = "call") -> None:
         super().__init__(detail)
         self.status = status
         self.parameter = parameter
 
+    def response(self) -> Response:
+        """The response, as gradio's clients read it."""
+        detail: Any = scrub(str(self))
+        if self.status == 422:
+            about = {"__type__": "validate", "is_valid": False, "parameter_name": self.parameter}
+            detail = [{**about, "message": detail}]
+        headers = {"retry-after": "2"} if self.status == 503 else {}
+        return Response(orjson.dumps({"detail": detail}), self.status, headers, JSON)
+
 
 class Calls:
-    """Checks calls, and follows who reads the answers."""
+    """Answers the calls of endpoints, and lets gradio answer what describes them."""
 
-    def __init__(self, app: ASGIApp, endpoints: Mapping[str, Endpoint], callers: Callers) -> None:
+    def __init__(self, app: ASGIApp, calls: EndpointCalls) -> None:
         """*app*: gradio's, in which the endpoints have the numbers of their order."""
         self.app = app
-        self.endpoints = endpoints
-        self.order = tuple(endpoints.values())
-        self.callers = callers
+        self.calls = calls
+        self.order = tuple(calls.endpoints.values())
+        self.callers = Callers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"].removeprefix(scope.get("root_path", "")) if scope["type"] == "http" else ""
         named = CALL.fullmatch(path)
+        if path == INFO:  # that of all pages keeps the address by which it was asked for first
+            scope = {**scope, "query_string": f"page={PAGE}".encode()}
+        if not (named or path in (JOIN, DATA, CANCEL)):
+            await self.app(scope, receive, send)
+            return
         try:
-            if scope["type"] != "http" or not (named or path in (JOIN, DATA, CANCEL)):
-                await self.app(scope, receive, send)
-            elif scope["method"] == "POST":
-                if path != CANCEL and self.callers.full(scope["state"]["network"]):
-                    raise Refused("Busy: many answers wait to be read. Read them, then ask again.", 503)
-                body = self.checked(path, named, parse_json(await Request(scope, receive).body()))
-                await self.pass_on(scope, named, body, receive, send)
+            if scope["method"] == "POST":
+                body = await Request(scope, receive).body()
+                given = parse_json(body)
+                answer = self.cancel(given) if path == CANCEL else self.ask(named, given, len(body), scope["state"])
+                await Response(orjson.dumps(answer), media_type=JSON)(scope, receive, send)
             else:
-                await self.read_answers(scope, self.reader(scope, named), receive, send)
+                await self.read_answers(self.reader(scope, named), receive, send, plain=bool(named))
         except Refused as refused:
-            detail = [{"__type__": "validate", "is_valid": False, "parameter_name": refused.parameter}]
-            detail[0]["message"] = scrub(str(refused))
-            content = {"detail": detail if refused.status == 422 else str(refused)}
-            await Response(orjson.dumps(content), refused.status, media_type="application/json")(scope, receive, send)
+            await refused.response()(scope, receive, send)
 
-    def checked(self, path: str, named: re.Match[str] | None, given: Any) -> dict[str, Any]:
-        """What gradio gets of the call *given*. Raises Refused."""
-        if named and named["name"] not in self.endpoints:
+    def ask(self, named: re.Match[str] | None, given: Any, size: int, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin a call of *size* bytes: of the endpoint that is *named* in the path, else of that in *given*. *state*:
+        who asks. Raises Refused."""
+        # 1. What is asked.
+        if named and named["name"] not in self.calls.endpoints:
             raise Refused(f"There is no endpoint {named['name']:.60}. /gradio_api/info lists what there is.", 404)
         if not isinstance(given, dict):
             raise Refused(NO_CALL)
-        if path == CANCEL:
-            return {"session_hash": caller_of(given), "fn_index": number_of(given), "event_id": event_of(given)}
         if named:
-            endpoint = self.endpoints[named["name"]]
+            endpoint = self.calls.endpoints[named["name"]]
             values = arguments(endpoint, given) if named["v2"] else given.get("data")
-            return {"data": check_values(endpoint, values)}
-        number = number_of(given)
-        if not 0 <= number < len(self.order):
-            raise Refused(f"fn_index: got {number}; wanted that of an endpoint, as /config lists them.")
-        values = check_values(self.order[number], given.get("data"))
-        return {"data": values, "fn_index": number, "session_hash": caller_of(given)}
+        else:
+            endpoint = self.order[number_of(given, len(self.order))]
+            values = given.get("data")
+        asked = check_values(endpoint, values)
+        # 2. For whom. Who calls over plain HTTP is a new caller each time.
+        call = uuid4().hex
+        caller = call if named else caller_of(given)
 
-    async def pass_on(
-        self, scope: Scope, named: re.Match[str] | None, body: dict[str, Any], receive: Receive, send: Send
-    ) -> None:
-        """Hand gradio the call with this *body*."""
-        content = orjson.dumps(body)
-        headers = [pair for pair in scope["headers"] if pair[0] not in (b"content-length", b"content-type")]
-        headers += [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
-        path = f"{scope.get('root_path', '')}/gradio_api/call/{named['name']}" if named else scope["path"]
-        sent = False
+        async def compute() -> bytes:
+            return await self.calls(endpoint.name, asked, state["owner"])
 
-        async def receive_content() -> Message:
-            nonlocal sent
-            if sent:
-                return await receive()
-            sent = True
-            return {"type": "http.request", "body": content, "more_body": False}
+        if not self.callers.ask(caller, call, state["network"], size, compute):
+            raise Refused(BUSY, 503)
+        return {"event_id": call}
 
-        self.callers.wake()
-        await self.app({**scope, "headers": headers, "path": path, "raw_path": path.encode()}, receive_content, send)
+    def cancel(self, given: Any) -> dict[str, Any]:
+        """Stop a call. Raises Refused."""
+        if not isinstance(given, dict):
+            raise Refused(NO_CALL)
+        return {"success": self.callers.cancel(caller_of(given), str(given.get("event_id")))}
 
-    def reader(self, scope: Scope, named: re.Match[str] | None) -> str:
+    def reader(self, scope: Scope, named: re.Match[str] | None) -> Caller:
         """Who reads. Raises Refused if there is nothing for them."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
         asked = named["event"] if named else query.get("session_hash", [""])[0]
-        if not self.callers.knows(asked):
+        caller = self.callers.callers.get(asked or "")
+        if caller is None:
             raise Refused(NOTHING, 404)
-        return asked
+        return caller
 
-    async def read_answers(self, scope: Scope, caller: str, receive: Receive, send: Send) -> None:
-        """Send the answers of *caller*. If they leave before the last one, what is computed for them stops at once;
-        gradio would notice it later, and compute on."""
+    async def read_answers(self, caller: Caller, receive: Receive, send: Send, *, plain: bool) -> None:
+        """Send the answers of *caller*. If they leave before the last one, what is computed for them stops. *plain*: as
+        programs like curl read them, not as gradio's clients do."""
 
-        async def receive_nothing() -> Message:
-            await asyncio.Event().wait()
-            return {"type": "http.disconnect"}
+        async def write(content: bytes, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": content, "more_body": more})
 
-        async def send_and_count(message: Message) -> None:
-            if message.get("body", b"").startswith(COMPLETED):
-                self.callers.delivered(caller)
-            await send(message)
+        # 1. The newest stream of a caller has the answers; an older one ends.
+        stream = caller.reader = object()
+        caller.news.set()
+        self.callers.expect_reader(caller)
+        disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
+        try:
+            # 2. The answers, as they come.
+            await send({"type": "http.response.start", "status": 200, "headers": STREAM})
+            while caller.reader is stream and not disconnect.done():
+                if caller.answers:
+                    answer = caller.answers.popleft()
+                    await write(answer.plain() if plain else answer.message())
+                    caller.held -= len(answer.content)
+                elif caller.tasks:
+                    await self.wait_for_news(caller, disconnect)
+                    if not (caller.news.is_set() or disconnect.done()):
+                        await write(b"event: heartbeat\ndata: null\n\n" if plain else b'data: {"msg":"heartbeat"}\n\n')
+                else:
+                    self.callers.forget(caller)  # before the end is sent: who asks again is a new caller
+                    break
+            # 3. The end.
+            await write(b"" if plain else b'data: {"msg":"close_stream","event_id":null}\n\n', more=False)
+        finally:
+            disconnect.cancel()
+            if caller.reader is stream:
+                self.callers.forget(caller)
 
-        with self.callers.reading(caller):
-            answers = asyncio.ensure_future(self.app(scope, receive_nothing, send_and_count))
-            disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
-            try:
-                await asyncio.wait((answers, disconnect), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                disconnect.cancel()
-                left = answers.cancel()
-            if left:
-                await asyncio.wait((answers,))
-                self.callers.leave(caller)
-            else:
-                answers.result()
+    async def wait_for_news(self, caller: Caller, disconnect: asyncio.Future[None]) -> None:
+        """Wait for an answer for *caller*, until they disconnect, or until a proxy may think that nobody is there."""
+        caller.news.clear()
+        news = asyncio.ensure_future(caller.news.wait())
+        await asyncio.wait((news, disconnect), timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+        news.cancel()
 
 
 def caller_of(given: Mapping[str, Any]) -> str:
@@ -152,20 +173,12 @@ def caller_of(given: Mapping[str, Any]) -> str:
     return caller
 
 
-def number_of(given: Mapping[str, Any]) -> int:
-    """The number of the endpoint that a call names. Raises Refused."""
+def number_of(given: Mapping[str, Any], count: int) -> int:
+    """The number of the endpoint that a call names, of *count*. Raises Refused."""
     number = given.get("fn_index")
-    if type(number) is not int:
+    if type(number) is not int or not 0 <= number < count:
         raise Refused("fn_index: wanted the number of an endpoint, as /config lists them.")
     return number
-
-
-def event_of(given: Mapping[str, Any]) -> str:
-    """The call that a request to cancel names. Raises Refused."""
-    event = given.get("event_id")
-    if not isinstance(event, str) or not EVENT.fullmatch(event):
-        raise Refused("event_id: wanted the one that the call returned.")
-    return event
 
 
 def arguments(endpoint: Endpoint, given: Mapping[str, Any]) -> list[Any]:
@@ -173,34 +186,29 @@ def arguments(endpoint: Endpoint, given: Mapping[str, Any]) -> list[Any]:
     names = [parameter.name for parameter in endpoint.parameters]
     if unknown := sorted(set(given) - set(names)):
         raise Refused(f"{endpoint.name} has no argument {unknown[0]:.60}; it has {', '.join(names)}.")
-    for parameter in endpoint.parameters:
-        if parameter.default is ... and parameter.name not in given:
-            raise Refused(f"{parameter.name}: got nothing; wanted {parameter.about}.", parameter=parameter.name)
-    return [given.get(parameter.name, parameter.default) for parameter in endpoint.parameters]
+    return [given.get(name) for name in names]
 
 
-def check_values(endpoint: Endpoint, values: Any) -> list[Any]:
-    """*values* as arguments of *endpoint*. Raises Refused for too many or too few, and for what no argument can be."""
-    wanted = len(endpoint.parameters)
-    if not isinstance(values, list) or len(values) != wanted:
+def check_values(endpoint: Endpoint, values: Any) -> dict[str, Any]:
+    """*values* as arguments of *endpoint*, by name. Raises Refused for too many or too few, and for what can be no
+    argument."""
+    names = [parameter.name for parameter in endpoint.parameters]
+    if not isinstance(values, list) or len(values) != len(names):
         got = f"{len(values)} values" if isinstance(values, list) else "no list of values"
-        raise Refused(f"{endpoint.name}: got {got}; wanted {wanted}, in the order that /gradio_api/info lists them.")
+        raise Refused(f"{endpoint.name}: got {got}; wanted {len(names)}: {', '.join(names)}.")
     for parameter, value in zip(endpoint.parameters, values, strict=True):
-        if not is_plain(value, MAX_DEPTH):
-            raise Refused(f"{parameter.name}: got an object; wanted {parameter.about}.", parameter=parameter.name)
-    if sum(map(count_items, values)) > MAX_ITEMS:
-        raise Refused(f"{endpoint.name}: got lists with more than {MAX_ITEMS:,} items. Ask about fewer at once.")
-    return values
+        if problem := problem_of(value):
+            raise Refused(f"{parameter.name}: got {problem}; wanted {parameter.about}.", parameter=parameter.name)
+    return dict(zip(names, values, strict=True))
 
 
-def is_plain(value: Any, depth: int) -> bool:
-    """Whether *value* is text, a number, true, false, null or a list of these, *depth* lists deep at most. Gradio takes
-    an object for a file."""
-    if isinstance(value, list):
-        return depth > 0 and all(is_plain(item, depth - 1) for item in value)
-    return not isinstance(value, dict)
-
-
-def count_items(value: Any) -> int:
-    """How many values *value* holds. Empty lists take much more memory than they take to send."""
-    return 1 + sum(map(count_items, value)) if isinstance(value, list) else 1
+def problem_of(value: Any) -> str:
+    """Why *value* can be no argument, "" if it can: they are text, numbers, true, false, null and lists of these."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        if any(isinstance(item, dict) for item in level):
+            return "an object"
+        level = [inner for item in level if isinstance(item, list) for inner in item]
+        if len(level) > MAX_ITEMS:
+            return f"more than {MAX_ITEMS:,} items"
+    return "lists in lists in lists in lists" if level else ""

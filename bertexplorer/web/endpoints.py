@@ -1,27 +1,22 @@
-"""Endpoints for gradio's clients: a gradio app without components, which lists them and carries calls and answers."""
+"""Endpoints for gradio's clients: a gradio app that lists and documents them; `Calls` answers."""
 
 import inspect
-import logging
 import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
 from typing import Any
 
-import orjson
 from starlette.routing import Mount
 
 from bertexplorer.api.endpoints import Endpoint, EndpointCalls
-from bertexplorer.core.state import scrub
-from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.settings import Settings
-from bertexplorer.web.callers import Callers
-from bertexplorer.web.calls import Calls
+from bertexplorer.web.calls import PAGE, Calls
 from bertexplorer.web.gradio_patches import GRADIO  # noqa: F401 - before gradio, whose import it halves
 
 import gradio as gr  # isort: skip
 
-PAGE = "gradio"  # the address of the page that gradio draws
+IDLE_S = 60.0  # between two looks at gradio's queue, which no call reaches; gradio's 0.001 takes 7 % of a core
 ABOUT = """# BERT Explorer for Gradio's clients
 
 Every analysis is an endpoint. *Use via API*, below, shows each of them in Python, JavaScript and cURL, for example:
@@ -39,62 +34,48 @@ Where the server has an access code:
 client = Client(address, headers={"Authorization": "Bearer CODE"})
 ```
 """
-AT_ONCE = 40  # calls in progress, of all callers
-WAITING = 100  # calls that wait for their turn; more are refused
-SESSIONS = 100  # that gradio remembers: each takes 0.3 MB, though endpoints keep nothing in them
-log = logging.getLogger(__name__)
 
 
-def build(calls: EndpointCalls) -> tuple[gr.Blocks, Callers]:
-    """The gradio app with an endpoint for each of *calls*, and who calls them. Its one page shows how to call them."""
+def build(endpoints: Iterable[Endpoint]) -> gr.Blocks:
+    """The gradio app that describes the *endpoints*. Its one page shows how to call them."""
     with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
-        blocks.queue(default_concurrency_limit=AT_ONCE, max_size=WAITING, api_open=False)
-        blocks.state_session_capacity = SESSIONS
-        callers = Callers(blocks._queue)
+        pass
     with blocks.route("Endpoints", PAGE):
         gr.Navbar(main_page_name="BERT Explorer")
         gr.Markdown(ABOUT)
-        for endpoint in calls.endpoints.values():
-            add(endpoint, function_of(endpoint, calls, callers), blocks)
-    return blocks, callers
+        for endpoint in endpoints:
+            add(endpoint, blocks)
+    blocks._queue.sleep_when_free = IDLE_S
+    blocks._queue.progress_update_sleep_when_free = IDLE_S
+    return blocks
 
 
-def add(endpoint: Endpoint, ask: Callable[..., Any], blocks: gr.Blocks) -> None:
+def add(endpoint: Endpoint, blocks: gr.Blocks) -> None:
     """Add *endpoint* to the page of *blocks*, with what its documentation says of each argument."""
-    dependency = gr.api(ask, api_name=endpoint.name, concurrency_id="endpoints")
+    dependency = gr.api(described(endpoint), api_name=endpoint.name)
     function = blocks.fns[dependency["id"]]
     for component, parameter in zip(function.inputs, endpoint.parameters, strict=True):
         component._api_info["additional_description"] = f"{parameter.name}: {parameter.about}."
         component.example_payload = partial(deepcopy, parameter.example)
 
 
-def function_of(endpoint: Endpoint, calls: EndpointCalls, callers: Callers) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """The function that gradio calls. Its signature and its documentation are what clients see."""
-    names = [parameter.name for parameter in endpoint.parameters]
+def described(endpoint: Endpoint) -> Callable[..., Any]:
+    """A function whose signature and documentation are those of *endpoint*. It is not called: see `Calls`."""
 
-    async def ask(request: gr.Request, *values: Any) -> Any:
-        state = request.request.scope["state"]
-        try:
-            with callers.call(request.session_hash, state["network"]) as sizes:
-                answer = await calls(endpoint.name, dict(zip(names, values, strict=True)), state["owner"])
-                sizes.append(len(answer))
-        except ExplorerError as error:
-            raise gr.Error(scrub(str(error)), print_exception=False) from error
-        except Exception as error:
-            raise gr.Error(unforeseen(log, "an endpoint failed"), print_exception=False) from error
-        return orjson.loads(answer)
+    def ask(**given: Any) -> Any:
+        raise NotImplementedError
 
     ask.__name__ = endpoint.name
     ask.__doc__ = document(endpoint)
-    ask.__annotations__ = {"request": gr.Request} | {one.name: one.kind for one in endpoint.parameters}
+    ask.__annotations__ = {one.name: one.kind for one in endpoint.parameters}
     ask.__signature__ = signature(endpoint)  # type: ignore[attr-defined]
     return ask
 
 
 def signature(endpoint: Endpoint) -> inspect.Signature:
-    """The arguments of *endpoint*, after the request."""
+    """The arguments of *endpoint*."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter("request", kind, annotation=gr.Request)]
+    parameters = []
     for one in endpoint.parameters:
         default = inspect.Parameter.empty if one.default is ... else one.default
         parameters.append(inspect.Parameter(one.name, kind, default=default, annotation=one.kind))
@@ -110,7 +91,7 @@ def document(endpoint: Endpoint) -> str:
 
 def mount(app: Any, calls: EndpointCalls, settings: Settings) -> Any:
     """Mount gradio with the endpoints in the FastAPI *app*, after all its other routes, and return it."""
-    blocks, callers = build(calls)
+    blocks = build(calls.endpoints.values())
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # though it is off
         mounted = gr.mount_gradio_app(
@@ -134,5 +115,5 @@ def mount(app: Any, calls: EndpointCalls, settings: Settings) -> Any:
             mcp_server=False,
         )
     gradio = next(route for route in mounted.router.routes if isinstance(route, Mount) and not route.path)
-    gradio.app = Calls(gradio.app, calls.endpoints, callers)
+    gradio.app = Calls(gradio.app, calls)
     return mounted

@@ -129,7 +129,7 @@ def test_a_figure_comes_on_request(client: Client) -> None:
 WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "a number for a text": ((5,), {}, "text: got 5; wanted text."),
     "an object": (({"path": "/etc/passwd"},), {}, "text: got an object"),
-    "nested lists": ((MASKED,), {"mask": [[[["a"]]]]}, "mask: got an object"),
+    "nested lists": ((MASKED,), {"mask": [[[["a"]]]]}, "mask: got lists in lists"),
     "a text for a number": ((MASKED,), {"top": "ten"}, 'top: got "ten"; wanted a whole number.'),
     "out of bounds": ((MASKED,), {"top": 10**9}, "top: got 1000000000; wanted"),
     "100,000 characters": (("x" * 100_000,), {}, "wanted 20,000 characters or fewer"),
@@ -156,7 +156,7 @@ def test_half_a_character_is_replaced(running: Running) -> None:
     call = "/gradio_api/call/v2/fill_mask"
     event = httpx.post(f"{running.url}{call}", **sent).raise_for_status().json()["event_id"]
     answer = httpx.get(f"{running.url}{call}/{event}", timeout=60).text
-    assert "event: complete" in answer and "a \\ufffd [MASK]" in answer
+    assert "event: complete" in answer and "a \ufffd [MASK]" in answer
 
 
 def test_what_belongs_to_another_does_not_exist(client: Client, running: Running, tiny: Any) -> None:
@@ -234,26 +234,43 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return stopped
 
 
-def test_a_call_that_is_cancelled_stops(client: Client, running: Running, endless: list[str]) -> None:
-    job = client.submit(MASKED, api_name="/saliency")
-    until(lambda: gradio_mount(running).app.callers.tasks)
-    job.cancel()
-    until(lambda: endless == ["saliency"])
+def computing(running: Running) -> int:
+    """How many calls are computed."""
+    return sum(len(caller.tasks) for caller in gradio_mount(running).app.callers.callers.values())
+
+
+def test_a_call_that_is_cancelled_stops_and_no_other(client: Client, running: Running, endless: list[str]) -> None:
+    jobs = [client.submit(MASKED, api_name="/fill_mask") for _ in range(2)]
+    until(lambda: computing(running) == 2)
+    jobs[0].cancel()
+    until(lambda: endless == ["fill_mask"])
+    assert computing(running) == 1
+    jobs[1].cancel()
+    until(lambda: len(endless) == 2 and computing(running) == 0)
+
+
+def test_many_calls_that_are_cancelled_leave_room_for_others(client: Client, running: Running) -> None:
+    call = {"data": values(running, "fill_mask"), "fn_index": 1, "session_hash": "hasty"}
+    with httpx.Client(base_url=f"{running.url}/gradio_api", timeout=60) as hasty:
+        for number in range(250):
+            event = hasty.post("/queue/join", json=call).raise_for_status().json()["event_id"]
+            hasty.post("/cancel", json={**call, "event_id": event}).raise_for_status()
+            if number % 90 == 89 or number == 249:
+                hasty.get("/queue/data", params={"session_hash": "hasty"})
+    assert client.predict(MASKED, api_name="/fill_mask")["rows"] and computing(running) == 0
 
 
 def test_a_caller_who_leaves_stops_the_computation_and_is_forgotten(running: Running, endless: list[str]) -> None:
-    callers = gradio_mount(running).app.callers
-    with httpx.Client(base_url=running.url, timeout=60) as leaving:
-        config = leaving.get("/config").json()["dependencies"]
-        number = next(one["id"] for one in config if one["api_name"] == "fill_mask")
-        call = {"data": values(running, "fill_mask"), "fn_index": number, "session_hash": "leaving"}
+    callers = gradio_mount(running).app.callers.callers
+    call = {"data": values(running, "fill_mask"), "fn_index": 1, "session_hash": "leaving"}
+    with httpx.Client(base_url=f"{running.url}/gradio_api", timeout=60) as leaving:
+        assert leaving.get("/info").json() and len(callers) == 0
         for _ in range(2):
-            leaving.post("/gradio_api/queue/join", json=call).raise_for_status()
-        with leaving.stream("GET", "/gradio_api/queue/data", params={"session_hash": "leaving"}) as answers:
-            until(lambda: len(callers.tasks.get("leaving", ())) == 2)
-            assert answers.status_code == 200 and callers.knows("leaving")
-    until(lambda: endless == ["fill_mask"] * 2 and not callers.knows("leaving"))
-    assert not callers.readers and not callers.tasks and not callers.unread
+            leaving.post("/queue/join", json=call).raise_for_status()
+        with leaving.stream("GET", "/queue/data", params={"session_hash": "leaving"}) as answers:
+            until(lambda: computing(running) == 2)
+            assert answers.status_code == 200
+    until(lambda: endless == ["fill_mask"] * 2 and not callers)
 
 
 @pytest.fixture(scope="module")
@@ -297,14 +314,4 @@ def test_callers_at_once_get_their_own_answers(running: Running) -> None:
     with ThreadPoolExecutor(12) as threads:
         found = list(threads.map(lambda one, text: one.predict(text, api_name="/fill_mask"), clients, texts))
     assert [answer["text"] for answer in found] == texts
-    callers = gradio_mount(running).app.callers
-    until(lambda: not callers.readers and not callers.unread, 5)
-    assert not callers.of_network and not callers.tasks
-
-
-def test_the_first_call_after_a_pause_does_not_wait(client: Client) -> None:
-    client.predict(MASKED, api_name="/fill_mask")
-    time.sleep(6)  # gradio looks for calls rarely by now
-    begun = time.monotonic()
-    client.predict(MASKED, api_name="/fill_mask")
-    assert time.monotonic() - begun < 5
+    until(lambda: not gradio_mount(running).app.callers.callers)

@@ -1,5 +1,4 @@
-"""The layer around gradio: calls are checked and reduced, answers are counted until they are read, and callers who
-leave are forgotten."""
+"""The calls of endpoints: what is no call is refused, answers wait a while and are bounded, who leaves is forgotten."""
 
 import asyncio
 import json
@@ -10,77 +9,84 @@ import httpx
 import pytest
 
 from bertexplorer.api.endpoints import make_endpoints
+from bertexplorer.errors import ExplorerError
 from bertexplorer.web import callers as module
-from bertexplorer.web.callers import OVERHEAD, UNREAD_SHARE, Callers
+from bertexplorer.web.callers import HELD_SHARE, SHARE_AT_ONCE, SHARE_CALLS, Callers
 from bertexplorer.web.calls import Calls
 
 ENDPOINTS = make_endpoints("mini")
 NAMES = list(ENDPOINTS)
+PARAMETERS = [one.name for one in ENDPOINTS["fill_mask"].parameters]
 FILL_MASK = [one.example for one in ENDPOINTS["fill_mask"].parameters]
 NUMBER = NAMES.index("fill_mask")
 
 
-class Queue:
-    """What `Callers` needs of gradio's queue."""
+class Echo:
+    """In place of the endpoints: the answer is the question."""
+
+    endpoints = ENDPOINTS
+
+    async def __call__(self, name: str, given: Any, owner: str) -> bytes:
+        return json.dumps({"name": name, "given": given, "owner": owner}).encode()
+
+
+async def gradio(scope: Any, receive: Any, send: Any) -> None:
+    """In place of gradio: the query that it gets."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": scope["query_string"]})
+
+
+class Client:
+    """A client of the layer, on 192.0.2.1."""
 
     def __init__(self) -> None:
-        self.pending_messages_per_session: dict[str, Any] = {}
-        self.pending_event_ids_session: dict[str, set[str]] = {}
-        self.cleaned: list[str] = []
-        self.sleep_when_free = 0.001
-        self.progress_update_sleep_when_free = 0.01
+        self.calls = Calls(gradio, Echo())  # type: ignore[arg-type]
 
-    async def clean_events(self, session_hash: str) -> None:
-        self.cleaned.append(session_hash)
+    async def app(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.calls({**scope, "state": {"network": "192.0.2.1", "owner": "ann"}}, receive, send)
 
-
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """In place of gradio: the path and the body that it gets."""
-    body = (await receive()).get("body", b"") if scope["method"] == "POST" else b""
-    answer = json.dumps({"path": scope["path"], "body": json.loads(body or b"null")}).encode()
-    headers = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": answer})
-
-
-@pytest.fixture
-def queue() -> Queue:
-    return Queue()
-
-
-@pytest.fixture
-def post(queue: Queue) -> Callable[..., httpx.Response]:
-    """Posts a call to the layer."""
-    calls = Calls(echo, ENDPOINTS, Callers(queue))
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await calls({**scope, "state": {"network": "192.0.2.1"}}, receive, send)
-
-    async def go(path: str, given: Any) -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-            return await client.post(f"/gradio_api/{path}", json=given)
-
-    return lambda path, given: asyncio.run(go(path, given))
+    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://localhost") as client:
+            return await client.request(method, f"/gradio_api/{path}", **more)
 
 
 def call(**more: Any) -> dict[str, Any]:
     return {"data": FILL_MASK, "fn_index": NUMBER, "session_hash": "ann-1"} | more
 
 
-def test_gradio_gets_only_what_an_endpoint_needs(post: Callable[..., httpx.Response]) -> None:
-    more = {"event_id": "x", "oauth_token": "secret", "event_data": {"a": 1}, "trigger_id": 3, "batched": True}
-    assert post("queue/join", call(**more)).json()["body"] == call()
-    assert post("call/fill_mask", call(**more)).json()["body"] == {"data": FILL_MASK}
-    event = "0" * 32
-    cancelled = post("cancel", {**call(), "event_id": event}).json()["body"]
-    assert cancelled == {"session_hash": "ann-1", "fn_index": NUMBER, "event_id": event}
+def test_a_call_is_answered_in_the_messages_of_gradio() -> None:
+    async def go() -> None:
+        client = Client()
+        more = {"oauth_token": "secret", "event_data": {"a": 1}, "batched": True}
+        event = (await client.ask("POST", "queue/join", json=call(**more))).json()["event_id"]
+        answer = await client.ask("GET", "queue/data", params={"session_hash": "ann-1"})
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        completed, closed = (json.loads(line[6:]) for line in answer.text.split("\n\n") if line)
+        wanted = {"name": "fill_mask", "given": dict(zip(PARAMETERS, FILL_MASK, strict=True)), "owner": "ann"}
+        assert completed["output"] == {"data": [wanted], "is_generating": False} and completed["success"] is True
+        assert (completed["msg"], completed["event_id"]) == ("process_completed", event)
+        assert closed == {"msg": "close_stream", "event_id": None}
+        assert not client.calls.callers.callers and not client.calls.callers.turns_of
+
+    asyncio.run(go())
 
 
-def test_arguments_by_name_become_those_by_position(post: Callable[..., httpx.Response]) -> None:
-    answer = post("call/v2/fill_mask", {"top": 3, "text": "a [MASK]"}).json()
-    assert answer["path"] == "/gradio_api/call/fill_mask"
-    by_name = dict(zip([one.name for one in ENDPOINTS["fill_mask"].parameters], answer["body"]["data"], strict=True))
-    assert by_name["top"] == 3 and by_name["text"] == "a [MASK]" and by_name["checkpoint"] == "mini"
+def test_arguments_by_name_become_those_by_position() -> None:
+    async def go() -> None:
+        client = Client()
+        asked = {"top": 3, "text": "a [MASK]"}
+        event = (await client.ask("POST", "call/v2/fill_mask", json=asked)).json()["event_id"]
+        answer = await client.ask("GET", f"call/v2/fill_mask/{event}")
+        kind, content = answer.text.strip().split("\n")
+        (said,) = json.loads(content.removeprefix("data: "))
+        assert kind == "event: complete" and said["given"]["top"] == 3 and said["given"]["checkpoint"] is None
+
+    asyncio.run(go())
+
+
+def test_the_description_does_not_keep_the_address_of_who_asked_first() -> None:
+    answer = asyncio.run(Client().ask("GET", "info"))
+    assert answer.text == "page=gradio"
 
 
 WRONG: dict[str, tuple[str, Any, int, str]] = {
@@ -88,95 +94,158 @@ WRONG: dict[str, tuple[str, Any, int, str]] = {
     "not JSON": ("queue/join", None, 422, "no call of an endpoint"),
     "no number": ("queue/join", call(fn_index=None), 422, "fn_index: wanted the number"),
     "a truth for a number": ("queue/join", call(fn_index=True), 422, "fn_index: wanted the number"),
-    "no such number": ("queue/join", call(fn_index=len(NAMES)), 422, "fn_index: got 38"),
-    "a number below": ("queue/join", call(fn_index=-1), 422, "fn_index: got -1"),
+    "no such number": ("queue/join", call(fn_index=len(NAMES)), 422, "fn_index: wanted the number"),
+    "a number below": ("queue/join", call(fn_index=-1), 422, "fn_index: wanted the number"),
     "no caller": ("queue/join", call(session_hash=None), 422, "session_hash: wanted"),
-    "a caller that breaks cancelling": ("queue/join", call(session_hash="a<gradio-sep>b"), 422, "session_hash: wanted"),
+    "an odd caller": ("queue/join", call(session_hash="a<gradio-sep>b"), 422, "session_hash: wanted"),
     "no values": ("queue/join", call(data=None), 422, "fill_mask: got no list of values"),
     "too few values": ("queue/join", call(data=["a"]), 422, "fill_mask: got 1 values"),
     "a file": ("queue/join", call(data=[{"path": "/etc/passwd"}, *FILL_MASK[1:]]), 422, "text: got an object"),
-    "deep lists": ("queue/join", call(data=[[[[["a"]]]], *FILL_MASK[1:]]), 422, "text: got an object"),
-    "many items": ("call/v2/fill_mask", {"text": "a", "mask": [[]] * 5000}, 422, "more than 5,000 items"),
+    "a file in a list": ("queue/join", call(data=[[{"path": "a"}], *FILL_MASK[1:]]), 422, "text: got an object"),
+    "deep lists": ("queue/join", call(data=[[[[["a"]]]], *FILL_MASK[1:]]), 422, "text: got lists in lists"),
+    "many items": ("call/v2/fill_mask", {"text": "a", "mask": [[]] * 5001}, 422, "mask: got more than 5,000 items"),
     "no endpoint": ("call/predict", {"data": []}, 404, "There is no endpoint predict."),
     "no argument": ("call/v2/fill_mask", {"text": "a", "bogus": 1}, 422, "fill_mask has no argument bogus"),
-    "nothing for an argument": ("call/v2/fill_mask", {}, 422, "text: got nothing; wanted the text"),
-    "no event": ("cancel", call(), 422, "event_id: wanted"),
+    "nothing to cancel": ("cancel", [], 422, "no call of an endpoint"),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_no_call_is_refused_as_gradios_clients_read_it(wrong: str, post: Callable[..., httpx.Response]) -> None:
+def test_what_is_no_call_is_refused_as_gradios_clients_read_it(wrong: str) -> None:
     path, given, status, sentence = WRONG[wrong]
-    answer = post(path, given)
+    answer = asyncio.run(Client().ask("POST", path, json=given))
     detail = answer.json()["detail"]
     assert answer.status_code == status and sentence in (detail if status == 404 else detail[0]["message"])
 
 
-def in_loop(check: Callable[[Callers], Coroutine[Any, Any, None]], queue: Queue) -> None:
+def test_there_is_nothing_to_read_for_who_did_not_ask() -> None:
+    for path in ("queue/data?session_hash=x", "queue/data", f"call/fill_mask/{'0' * 32}"):
+        assert asyncio.run(Client().ask("GET", path)).status_code == 404
+
+
+def in_loop(check: Callable[[Callers], Coroutine[Any, Any, None]]) -> None:
     async def go() -> None:
-        await check(Callers(queue))
+        await check(Callers())
 
     asyncio.run(go())
 
 
-def test_answers_that_nobody_reads_are_bounded_and_dropped(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def answering(content: bytes) -> Callable[[], Coroutine[Any, Any, bytes]]:
+    async def compute() -> bytes:
+        return content
+
+    return compute
+
+
+async def never() -> bytes:
+    await asyncio.sleep(60)
+    return b""
+
+
+async def settled() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_answers_that_nobody_reads_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UNREAD_S", 0.05)
 
     async def check(callers: Callers) -> None:
-        for i in range(3):
-            queue.pending_messages_per_session[f"c{i}"] = queue.pending_event_ids_session[f"c{i}"] = {"an answer"}
-            with callers.call(f"c{i}", "192.0.2.1") as sizes:
-                sizes.append(UNREAD_SHARE // 3)
-        assert callers.full("192.0.2.1") and not callers.full("192.0.2.2")
-        callers.delivered("c0")
-        assert not callers.full("192.0.2.1") and sum(callers.of_network.values()) == 2 * (OVERHEAD + UNREAD_SHARE // 3)
-        with callers.reading("c2"):
-            await asyncio.sleep(0.1)
-            assert set(callers.unread) == {"c2"} and queue.cleaned == ["c1"]
-        callers.leave("c2")
-        await asyncio.sleep(0)
-        assert not callers.unread and not callers.networks and not callers.last and not callers.of_network
-        assert "c1" not in queue.pending_messages_per_session and "c1" not in queue.pending_event_ids_session
+        assert callers.ask("c", "1", "n", 5, answering(b"12345")) and callers.ask("d", "2", "n", 5, never)
+        await settled()
+        assert callers.callers["c"].held == 5 and callers.callers["d"].held == 5
+        task = callers.callers["d"].tasks["2"]
+        await asyncio.sleep(0.1)
+        assert not callers.callers and not callers.turns_of and task.cancelled()
 
-    in_loop(check, queue)
+    in_loop(check)
 
 
-def test_an_error_waits_to_be_read_as_an_answer_does(queue: Queue) -> None:
+def test_the_calls_and_the_bytes_of_a_network_are_bounded() -> None:
     async def check(callers: Callers) -> None:
-        with pytest.raises(ValueError, match="wrong"), callers.call("c", "n"):
-            raise ValueError("wrong")
-        assert callers.unread["c"] == module.deque([OVERHEAD]) and not callers.tasks
+        for number in range(SHARE_CALLS):
+            assert callers.ask(f"c{number % 3}", str(number), "n", 1, never)
+        assert not callers.ask("c", "more", "n", 1, never) and callers.ask("c", "more", "other", 1, never)
+        assert not callers.ask("d", "big", "third", HELD_SHARE + 1, never)
+        for caller in list(callers.callers.values()):
+            callers.forget(caller)
+        await settled()
+        assert not callers.callers
+        half = bytes(HELD_SHARE * 2 // 3)
+        assert callers.ask("c", "1", "n", 1, answering(half)) and callers.ask("d", "2", "n", 1, answering(half))
+        await settled()
+        (first,), (second,) = (callers.callers[name].answers for name in "cd")
+        assert first.success and not second.success and b"Busy" in second.content, "it would be too much to keep"
 
-    in_loop(check, queue)
+    in_loop(check)
 
 
-def test_a_caller_who_leaves_is_not_computed_for(queue: Queue) -> None:
+def test_a_network_leaves_others_their_turn() -> None:
     async def check(callers: Callers) -> None:
-        async def compute() -> None:
-            with callers.call("c", "n"):
-                await asyncio.sleep(60)
+        for number in range(SHARE_CALLS):
+            callers.ask("c", str(number), "n", 1, never)
+        await settled()
+        assert callers.turns_of["n"].locked() and callers.turns._value == module.AT_ONCE - SHARE_AT_ONCE
+        callers.ask("d", "1", "other", 1, answering(b"1"))
+        await settled()
+        assert [answer.content for answer in callers.callers["d"].answers] == [b"1"]
+        callers.forget(callers.callers["c"])
+        await settled()
+        assert callers.turns._value == module.AT_ONCE
 
-        task = asyncio.ensure_future(compute())
-        await asyncio.sleep(0)
-        callers.leave("c")
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert not callers.unread and not callers.tasks and queue.cleaned == ["c"]
-
-    in_loop(check, queue)
+    in_loop(check)
 
 
-def test_gradio_looks_for_calls_often_only_after_one(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AWAKE_FOR_S", 0.05)
+def test_one_call_is_cancelled_once_and_the_others_go_on() -> None:
+    async def check(callers: Callers) -> None:
+        for number in ("1", "2", "3"):
+            callers.ask("c", number, "n", 7, never)
+        assert callers.cancel("c", "1") and not callers.cancel("c", "1"), "before it begins"
+        await settled()
+        assert callers.cancel("c", "2") and not callers.cancel("c", "no") and not callers.cancel("d", "3")
+        await settled()
+        caller = callers.callers["c"]
+        assert [(answer.call, answer.content) for answer in caller.answers] == [("1", b""), ("2", b"")]
+        assert list(caller.tasks) == ["3"] and caller.held == 7
+        assert caller.answers[0].message() == (
+            b'data: {"msg":"process_completed","event_id":"1","output":{},"success":true}\n\n'
+        )
+
+    in_loop(check)
+
+
+def test_an_error_is_a_sentence_and_an_unforeseen_one_has_a_number() -> None:
+    async def raising(error: Exception) -> bytes:
+        raise error
 
     async def check(callers: Callers) -> None:
-        assert queue.sleep_when_free == module.IDLE_S and queue.progress_update_sleep_when_free >= 60
-        callers.wake()
-        await asyncio.sleep(0.03)
-        callers.wake()
-        await asyncio.sleep(0.03)
-        assert queue.sleep_when_free == module.AWAKE_S
-        await asyncio.sleep(0.04)
-        assert queue.sleep_when_free == module.IDLE_S
+        callers.ask("c", "1", "n", 1, lambda: raising(ExplorerError('A "quoted" thing.')))
+        callers.ask("c", "2", "n", 1, lambda: raising(KeyError("/etc/passwd")))
+        await settled()
+        known, unforeseen = callers.callers["c"].answers
+        assert json.loads(known.message()[6:])["output"]["error"] == 'A "quoted" thing.' and not known.success
+        assert b"Internal error (number" in unforeseen.content and b"passwd" not in unforeseen.content
 
-    in_loop(check, queue)
+    in_loop(check)
+
+
+def test_the_newest_stream_of_a_caller_has_the_answers() -> None:
+    async def go() -> None:
+        client = Client()
+        callers = client.calls.callers
+        ready = asyncio.Event()
+
+        async def compute() -> bytes:
+            await ready.wait()
+            return b"1"
+
+        callers.ask("c", "1", "n", 1, compute)
+        first = asyncio.ensure_future(client.ask("GET", "queue/data?session_hash=c"))
+        await settled()
+        second = asyncio.ensure_future(client.ask("GET", "queue/data?session_hash=c"))
+        await settled()
+        ready.set()
+        assert "process_completed" not in (await first).text and "process_completed" in (await second).text
+        assert not callers.callers
+
+    asyncio.run(go())

@@ -1,11 +1,8 @@
 """Gradio has the code that the patches rely on."""
 
-from inspect import iscoroutinefunction
-
 import gradio as gr
 from gradio import component_meta
 
-from bertexplorer.web.callers import IDLE_S
 from bertexplorer.web.gradio_patches import GRADIO
 
 
@@ -17,12 +14,14 @@ def test_gradio_has_the_code_that_each_patch_relies_on() -> None:
     assert hasattr(component_meta, "ComponentMeta"), "the type of components has no source file"
     with gr.Blocks(analytics_enabled=False) as blocks:
         gr.api(describe, api_name="describe")
-    queue = blocks._queue
-    assert queue.sleep_when_free == 0.001 < IDLE_S and queue.progress_update_sleep_when_free == 0.01
-    assert not queue.pending_messages_per_session and not queue.pending_event_ids_session
-    assert iscoroutinefunction(queue.clean_events)
+    assert blocks._queue.sleep_when_free == 0.001 and blocks._queue.progress_update_sleep_when_free == 0.01
     (argument,) = blocks.fns[0].inputs
     assert argument._api_info == {"type": "string"} and argument.example_payload() == "..."
+
+
+def test_gradio_speaks_the_protocol_that_calls_are_answered_in() -> None:
+    """Its clients read `Calls`; see tests/server/test_endpoints.py for a real one."""
+    assert gr.Blocks(analytics_enabled=False).get_config_file()["protocol"] == "sse_v3"
 
 
 def describe(text: str) -> str:
