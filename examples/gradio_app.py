@@ -8,10 +8,10 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: nothing leaves this machine
 
-import gradio as gr  # noqa: E402
+import gradio as gr
 
-import bertexplorer as bx  # noqa: E402
-from bertexplorer.views import VIEWS  # noqa: E402
+import bertexplorer as bx
+from bertexplorer.views import VIEWS
 
 ASKED = {name: view for name, view in VIEWS.items() if "text" in view.takes and not view.tuned}
 FRAME = "width: 100%; height: 600px; background: white; color-scheme: light"
@@ -37,10 +37,13 @@ def field(setting):
 
 with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as demo:
     gr.Markdown("# BERT Explorer\nAll is computed here. With `launch(share=True)`, it passes through Gradio's server.")
-    view = gr.Dropdown([(one.title, name) for name, one in ASKED.items()], value="fill-mask", label="View")
-    text = gr.Textbox("Paris is the [MASK] of France.", label="Text")
-    pair = gr.Textbox(label="Second text, for views of two")
-    pick = gr.Textbox(label="Word to look at, for views of words")
+    # What only events inside of gr.render use must say that it is interactive.
+    view = gr.Dropdown(
+        [(one.title, name) for name, one in ASKED.items()], value="fill-mask", label="View", interactive=True
+    )
+    text = gr.Textbox("Paris is the [MASK] of France.", label="Text", interactive=True)
+    pair = gr.Textbox(label="Second text, for views of two", interactive=True)
+    pick = gr.Textbox(label="Word to look at, for views of words", interactive=True)
     gr.Examples(EXAMPLES, [view, text, pair, pick])
 
     @gr.render(inputs=view)

@@ -3,6 +3,7 @@ HTTP; `encode`, `similarity` and `checkpoints` stand beside them."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,12 +14,12 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from bertexplorer.analysis import search
 from bertexplorer.analysis.export import provenance
-from bertexplorer.api.admission import Reply, computed
+from bertexplorer.api.admission import Reply, computed, json_reply
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import StrictModel, field_type, one_of
 from bertexplorer.api.problems import describe
-from bertexplorer.arguments import check_words
+from bertexplorer.arguments import check_texts, check_words
 from bertexplorer.bert import encode_texts, join_list, similarity_of, spans
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.provenance import offered_checkpoints
@@ -95,8 +96,10 @@ class Endpoint:
                 continue
             if name in WORDS:
                 words[name] = check_number_of_words(name, value)
+            elif name in LISTS and isinstance(value, list):
+                others[name] = join_list(name, check_texts(name, value))
             else:
-                others[name] = join_list(name, value) if name in LISTS else value
+                others[name] = value
         try:
             return {**self.model.model_validate(others).model_dump(), **words}
         except ValidationError as error:
@@ -194,7 +197,8 @@ class EndpointCalls:
         endpoint = self.endpoints[name]
         fields = endpoint.check(given)
         if name == "checkpoints":
-            return orjson.dumps(offered_checkpoints(self.explore.for_owner(owner).registry))
+            registry = self.explore.for_owner(owner).registry
+            return orjson.dumps(await asyncio.to_thread(offered_checkpoints, registry))
         reply = await computed(self.backend.task(Call("endpoint", name, owner, fields, endpoint.slow)), None)
         if reply.status != 200:
             raise ExplorerError(orjson.loads(reply.body)["detail"])
@@ -205,7 +209,7 @@ def perform_endpoint(explore: Explore, call: Call) -> Reply:
     """The reply to a call of the kind "endpoint". *explore*: that of its owner. Raises ExplorerError."""
     perform = {"encode": perform_encode, "similarity": perform_similarity}.get(call.name)
     value = perform(explore, call.given) if perform else perform_analysis(explore, call.name, call.given)
-    return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+    return json_reply(value)
 
 
 def perform_analysis(explore: Explore, name: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Stream limit: bounds the streams that one browser, one network address and all keep open: the logs of runs that they
-follow. A program makes up any number of browsers, but has few addresses, so others still get their streams."""
+follow, and the answers of endpoints. A program makes up any number of browsers, but has few addresses, so others still
+get their streams."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What gradio needs before its import, for the version GRADIO. The other patch is the pace of its queue, in callers.py.
+"""What gradio needs before its import, for the version GRADIO. The other patch lets its queue rest, in endpoints.py.
 tests/web/test_gradio_patches.py documents what each relies on; run it first when upgrading.
 
 Importing this module before gradio, as app.py does, halves gradio's import time.
