@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from statistics import median, quantiles
 from typing import Any
 
@@ -81,7 +82,8 @@ async def beside(url: str, kind: str, seconds: float) -> str:
     limits = httpx.Limits(max_connections=None, keepalive_expiry=30)
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
         people = [await Person.arrive(client, fetched=True) for _ in range(PEOPLE)]
-        calls = await callers(client, kind)
+        strangers = [httpx.AsyncClient(base_url=url, timeout=120, verify=False) for _ in range(PEOPLE)]
+        calls = await callers(strangers, kind)
         sentences, answered, refused = iter(texts(100_000, 7)), 0, 0
 
         async def go_on(call: Callable[[str], Awaitable[Any]]) -> None:
@@ -99,23 +101,26 @@ async def beside(url: str, kind: str, seconds: float) -> str:
         for task in going:
             task.cancel()
         await asyncio.gather(*going, return_exceptions=True)
+        await asyncio.gather(*(stranger.aclose() for stranger in strangers))
         waited = sorted(one.ms for one in heard if one.status == "answered")
         others = len(heard) - len(waited)
         late = quantiles(waited, n=20)[-1]
         return f"| {kind} | {median(waited):.0f} | {late:.0f} | {others} | {answered / seconds:.1f} | {refused} |\n"
 
 
-async def callers(client: httpx.AsyncClient, kind: str) -> list[Callable[[str], Awaitable[Any]]]:
-    """Fifty callers."""
+async def callers(clients: list[httpx.AsyncClient], kind: str) -> list[Callable[[str], Awaitable[Any]]]:
+    """A caller for each of *clients*, each with a cookie of its own."""
     if kind == "nobody":
         return []
     if kind == "HTTP":
-        return [lambda text: over_http(client, text)] * PEOPLE
-    config = (await client.get("/config")).json()["dependencies"]
+        return [partial(over_http, client) for client in clients]
+    config = (await clients[0].get("/config")).json()["dependencies"]
     number = next(one["id"] for one in config if one["api_name"] == "fill_mask")
-    parameters = (await client.get("/gradio_api/info")).json()["named_endpoints"]["/fill_mask"]["parameters"]
+    parameters = (await clients[0].get("/gradio_api/info")).json()["named_endpoints"]["/fill_mask"]["parameters"]
     EndpointCaller.defaults = [one["example_input"] for one in parameters[1:]]
-    return [EndpointCaller(client, number).call for _ in range(PEOPLE)]
+    for client in clients:
+        await client.get("/gradio_api/app_id")  # for the cookie
+    return [EndpointCaller(client, number).call for client in clients]
 
 
 async def over_http(client: httpx.AsyncClient, text: str) -> None:
