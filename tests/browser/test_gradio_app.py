@@ -13,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import ROOT, SIZES, opened
+from tests.browser.conftest import ROOT, opened
 from tests.browser.steps import wait_until
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -152,9 +152,8 @@ def test_bad_input_becomes_a_sentence_and_what_was_typed_stays(page: Page) -> No
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_typed_markup_is_text_everywhere(page: Page) -> None:
-    ask(page, f"{EVIL} $$x^2$$ *a* [b](http://example.com) [MASK]")
     page.get_by_label("Look up words").fill(EVIL)
-    page.get_by_role("button", name="Ask").click()
+    ask(page, f"{EVIL} $$x^2$$ *a* [b](http://example.com) [MASK]")
     expect(page.get_by_role("gridcell", name=re.compile("<")).first).to_be_visible()
     choose(page, "Attention: Heads")
     expect(said(page)).to_contain_text("Each tile is a head")
@@ -167,19 +166,6 @@ def test_typed_markup_is_text_everywhere(page: Page) -> None:
     ask(page, f"A {{<b>1</b>|{EVIL}}} is [MASK].")
     expect(said(page)).to_contain_text(EVIL)
     assert page.evaluate("document.querySelectorAll('img[src=x], .katex, .prose em, .prose b').length") == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_figure_has_light_paper(browser: Browser, app: str, scheme: str) -> None:
-    with opened(browser, app, "desktop", scheme=scheme) as page:  # type: ignore[arg-type]
-        expect(bars(page)).to_be_visible()
-        assert page.evaluate("getComputedStyle(document.querySelector('.main-svg')).backgroundColor") == (
-            "rgb(255, 255, 255)"
-        )
-
-
-def test_both_sizes_are_tested() -> None:
-    assert {width for width, _ in SIZES.values()} == {390, 1280}
 
 
 def test_the_example_to_copy_answers(browser: Browser) -> None:
