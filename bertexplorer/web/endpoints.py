@@ -38,8 +38,7 @@ client = Client(address, headers={"Authorization": "Bearer CODE"})
 
 def build(endpoints: Iterable[Endpoint]) -> gr.Blocks:
     """The gradio app that describes the *endpoints*. Its one page shows how to call them."""
-    with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
-        pass
+    blocks = gr.Blocks(title="BERT Explorer", analytics_enabled=False)
     with blocks.route("Endpoints", PAGE):
         gr.Navbar(main_page_name="BERT Explorer")
         gr.Markdown(ABOUT)
