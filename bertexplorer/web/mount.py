@@ -26,7 +26,7 @@ def documents(*, runs: bool) -> Iterator[Route]:
     for name in pages:
         document = document_of(draw(name, pages, scripts()))
         if name == "explore":
-            yield Route("/", document)
+            yield Route("/", beside_gradio(document))
         else:
             yield Route(f"/{name}", document)
             yield Route(f"/{name}/", without_slash)
@@ -35,6 +35,18 @@ def documents(*, runs: bool) -> Iterator[Route]:
 def document_of(html: str) -> Any:
     async def answer(request: Request) -> Response:
         return HTMLResponse(html, headers={"cache-control": "no-cache"})
+
+    return answer
+
+
+def beside_gradio(document: Any) -> Any:
+    """*document* at the address that the page of gradio gives itself while it shows its API: a reload leads back."""
+
+    async def answer(request: Request) -> Response:
+        if request.query_params.get("view") == "api":
+            return RedirectResponse("gradio")
+        response: Response = await document(request)
+        return response
 
     return answer
 

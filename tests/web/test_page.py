@@ -76,6 +76,12 @@ def test_a_slash_too_many_leads_back(client: TestClient, name: str) -> None:
     assert client.get(f"/{name}/").headers["location"] == f"../{name}"
 
 
+def test_a_reload_of_gradios_panel_leads_back_to_it(client: TestClient) -> None:
+    answer = client.get("/?view=api")
+    assert answer.is_redirect and answer.headers["location"] == "gradio"
+    assert client.get("/?view=attention").status_code == 200
+
+
 def test_head_answers_as_get_does(client: TestClient) -> None:
     for address in ADDRESSES.values():
         head, got = client.head(address), client.get(address)
