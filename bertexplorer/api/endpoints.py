@@ -1,5 +1,5 @@
 """Endpoints: what gradio's clients call. An analysis takes the arguments that it takes in Python, and answers as over
-HTTP; `encode`, `similarity` and `checkpoints` stand beside them."""
+HTTP. Three more are not analyses: `encode`, `similarity` and `checkpoints`."""
 
 from __future__ import annotations
 
@@ -245,7 +245,8 @@ def perform_encode(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
 
 def perform_similarity(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
     """The table of similarities, with the name of the measure, and what to know about it."""
-    first, second = ([scrub(text) for text in given[side]] for side in ("first", "second"))
+    first = [scrub(text) for text in given["first"]]
+    second = [scrub(text) for text in given["second"]]
     if len(first) * len(second) > MAX_CELLS:
         raise ExplorerError(
             f"{len(first):,} by {len(second):,} texts are more than {MAX_CELLS:,} pairs. Compare fewer at once."

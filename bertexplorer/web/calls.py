@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs
 from uuid import uuid4
@@ -84,7 +85,7 @@ class Calls:
 
     def ask(self, named: re.Match[str] | None, given: Any, size: int, state: Mapping[str, Any]) -> dict[str, Any]:
         """Begin a call of *size* bytes: of the endpoint that is *named* in the path, else of that in *given*. *state*:
-        who asks. Raises Refused."""
+        the owner and the network of the request. Raises Refused."""
         # 1. What is asked.
         if named and named["name"] not in self.calls.endpoints:
             raise Refused(f"There is no endpoint {named['name']:.60}. /gradio_api/info lists what there is.", 404)
@@ -148,7 +149,7 @@ class Calls:
                     if not (caller.news.is_set() or disconnect.done()):
                         await write(b"event: heartbeat\ndata: null\n\n" if plain else b'data: {"msg":"heartbeat"}\n\n')
                 else:
-                    self.callers.forget(caller)  # before the end is sent: who asks again is a new caller
+                    self.callers.forget(caller)  # before the end is sent: a further call makes a new caller
                     break
             # 3. The end.
             await write(b"" if plain else b'data: {"msg":"close_stream","event_id":null}\n\n', more=False)
@@ -208,7 +209,8 @@ def problem_of(value: Any) -> str:
     for _ in range(MAX_DEPTH + 1):
         if any(isinstance(item, dict) for item in level):
             return "an object"
-        level = [inner for item in level if isinstance(item, list) for inner in item]
+        lists = [item for item in level if isinstance(item, list)]
+        level = list(chain.from_iterable(lists))
         if len(level) > MAX_ITEMS:
             return f"more than {MAX_ITEMS:,} items"
     return "lists in lists in lists in lists" if level else ""

@@ -86,6 +86,8 @@ def scripts() -> str:
     """The address of scripts, styles and fonts on the server. It changes with them, so that browsers can cache
     them."""
     digest = hashlib.sha256()
-    for file in (*sorted(STATIC.rglob("*.*")), STYLE, *(fonts() / font for font in FONTS)):
+    files = [*sorted(STATIC.rglob("*.*")), STYLE]
+    files += [fonts() / font for font in FONTS]
+    for file in files:
         digest.update(file.name.encode() + file.read_bytes())
     return f"scripts/{digest.hexdigest()[:12]}"
