@@ -120,7 +120,9 @@ def show_view(opening: dict[str, Any], demo: gr.Blocks, views: gr.Dropdown, open
     chips.load_input_event.then(answer, asked, answered, concurrency_id="ask")
 
     # 3. The next view keeps the text that a person typed; in place of an example, it opens with its own.
-    def change_view(slug: str, checkpoint: str, *given: Any) -> dict[str, Any]:
+    def change_view(now: dict[str, Any], slug: str, checkpoint: str, *given: Any) -> Any:
+        if now["view"] == slug:  # a press on the list comes twice from gradio's page
+            return gr.skip()
         if view.checkpoint:  # which only this view needs
             checkpoint = opening["checkpoint"]
         kept = values | dict(zip(fields, given, strict=True))
@@ -129,7 +131,7 @@ def show_view(opening: dict[str, Any], demo: gr.Blocks, views: gr.Dropdown, open
             texts = filled(VIEWS[slug].examples[0])
         return {"view": slug, "checkpoint": checkpoint, "values": texts}
 
-    views.input(change_view, [views, *asked], opened)
+    views.input(change_view, [opened, views, *asked], opened, concurrency_limit=1)
 
 
 def can_be_typed(example: Example) -> bool:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from bertexplorer.views import VIEWS
 from tests.browser.conftest import ROOT, opened
 from tests.browser.steps import wait_until
 
@@ -148,6 +150,25 @@ def test_bad_input_becomes_a_sentence_and_what_was_typed_stays(page: Page) -> No
     page.get_by_label("Second text").fill("It is old.")
     page.get_by_label("Second text").press("Enter")
     expect(said(page)).to_contain_text("B follows A with")
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_view_that_is_chosen_is_drawn_once(page: Page) -> None:
+    """A second drawing takes away the functions of the first, whose answer is then an error 500."""
+    asked: list[dict[str, Any]] = []
+    page.on("request", lambda request: asked.append(request.post_data_json) if "queue/join" in request.url else None)
+
+    choose(page, "Attention: Heads")
+    expect(said(page)).to_contain_text("Each tile is a head")
+    view = page.get_by_label("View", exact=True).first
+    view.click()
+    view.fill("Layers")
+    view.press("Enter")
+    expect(page.get_by_role("heading", name=VIEWS["layers"].question)).to_be_visible()
+    expect(said(page)).not_to_contain_text("Each tile is a head")
+    page.wait_for_timeout(500)
+    functions = [call["fn_index"] for call in asked]
+    assert functions.count(0) == 2, functions
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
