@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.cloze import BUNDLED
-from bertexplorer.analysis import fill_mask
 from bertexplorer.model.load import load
+from bertexplorer.views.fill_mask import compute as fill_mask
 
 OCCUPATIONS = (
     "nurse", "teacher", "doctor", "engineer", "secretary", "farmer", "soldier", "lawyer", "cook", "cleaner",

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertexplorer.analysis import fill_mask
 from bertexplorer.model.load import load
+from bertexplorer.views.fill_mask import compute as fill_mask
 
 SENTENCES = Path(__file__).with_name("cloze.tsv")
 BUNDLED = Path(__file__).parents[1] / "assets" / "checkpoints" / "mini"

@@ -17,7 +17,7 @@ import torch
 
 import bertexplorer as bx
 from bench.common import MINI, base_shape, machine, medians
-from bertexplorer.analysis.sample_sentences import SAMPLE, TOPICS
+from bertexplorer.answers.sample_sentences import SAMPLE, TOPICS
 from bertexplorer.model.precision import has_bf16
 
 SENTENCES = [*SAMPLE, *(sentence for group in TOPICS.values() for sentence in group)]

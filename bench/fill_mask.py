@@ -24,12 +24,12 @@ from tokenizers import Tokenizer
 
 from bench.alternatives import best_ids, engines, installed
 from bench.common import MINI, base_shape, machine, medians, multiply_ms, read_ms
-from bertexplorer.analysis import fill_mask
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.precision import has_bf16
 from bertexplorer.model.prepacked_linear import HalfPackedLinear
 from bertexplorer.views import VIEWS
+from bertexplorer.views.fill_mask import compute as fill_mask
 
 LENGTHS = (9, 16, 64, 128, 512)
 BLOCK = 8  # calls of one engine in a row
@@ -39,7 +39,7 @@ import json, sys, torch
 peak = lambda: int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) * 1024
 torch.set_num_threads(2); torch.randn(64, 64) @ torch.randn(64, 64)
 before = peak()
-from bertexplorer.analysis import fill_mask
+from bertexplorer.views.fill_mask import compute as fill_mask
 from bertexplorer.model.load import load
 checkpoint = load(sys.argv[1], precision=sys.argv[2])
 fill_mask.run(checkpoint, "the " * 124 + "[MASK] .", options=fill_mask.Options(top=5))

@@ -3,7 +3,7 @@
     python -m bench.relations FOLDER …    (checkpoints; default: the bundled one)
 
 Resting: the share of attention that the words of the forty sentences of `sample_relations` give to [CLS] and [SEP].
-Relations: as `bertexplorer.analysis.head_relations` measures them; in brackets, among words alone, which is how the
+Relations: as `views.head_roles.head_relations` measures them; in brackets, among words alone, which is how the
 paper counts."""
 
 import sys
@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from bench.cloze import BUNDLED
-from bertexplorer.analysis.head_relations import Read, accuracy, best_heads, read_all
-from bertexplorer.analysis.head_roles import entropy
-from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.model.load import load
+from bertexplorer.views.head_roles.compute import entropy
+from bertexplorer.views.head_roles.head_relations import Read, accuracy, best_heads, read_all
+from bertexplorer.views.head_roles.sample_relations import RELATIONS
 
 MARGIN = 0.1  # by so much the best head must beat the best distance
 

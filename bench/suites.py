@@ -17,12 +17,13 @@ import torch
 import transformers
 
 from bench.common import machine
-from bertexplorer.analysis.suite_cases import Row, cases
-from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import catalogue
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
+from bertexplorer.views.rows import Row
+from bertexplorer.views.suite.cases import cases
+from bertexplorer.views.suite.scores import Outcome, Scorer
 
 MINI = ASSETS / "checkpoints" / "mini"
 NOUNS = ("author", "king", "child", "dog", "girl", "teacher", "book", "man", "boy", "woman", "farmer", "doctor")

@@ -40,8 +40,8 @@ def serve(kind: str, port: int) -> None:
         fill = pipeline("fill-mask", model=str(MINI), top_k=TOP)
         page = gr.Interface(lambda text: {item["token_str"]: item["score"] for item in fill(text)}, "text", "label")
     else:
-        from bertexplorer.analysis import fill_mask
         from bertexplorer.store.registry import CheckpointRegistry
+        from bertexplorer.views.fill_mask import compute as fill_mask
 
         checkpoint = CheckpointRegistry().get("mini")
 

@@ -2,12 +2,12 @@
 
     python -m bench.tuned_lens
 
-To be run when mini, the built-in sentences or the fit change; tests/analysis/test_tuned_lens.py compares them."""
+To be run when mini, the built-in sentences or the fit change; tests/views/test_tuned_lens.py compares them."""
 
 from bench.common import MINI
-from bertexplorer.analysis.tuned_lens import fit_on_samples
 from bertexplorer.engine.tuned_lens import save_tuned_lens
 from bertexplorer.model.load import load
+from bertexplorer.views.layers.tuned_lens import fit_on_samples
 
 
 def main() -> None:

@@ -18,21 +18,18 @@ import transformers
 
 from bench.common import MINI, base_shape, machine, medians
 from bertexplorer import engine
-from bertexplorer.analysis import (
-    attention,
-    attention_flow,
-    bertviz,
-    fill_mask,
-    layers,
-    next_sentence,
-    saliency,
-    switchboard,
-    word_in_context,
-)
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
-from bertexplorer.views import attention as attention_figure, bertviz as bertviz_figure
+from bertexplorer.views.attention import compute as attention, show as attention_figure
+from bertexplorer.views.attention_flow import compute as attention_flow
+from bertexplorer.views.bertviz import compute as bertviz, show as bertviz_figure
+from bertexplorer.views.fill_mask import compute as fill_mask
+from bertexplorer.views.layers import compute as layers
+from bertexplorer.views.next_sentence import compute as next_sentence
+from bertexplorer.views.saliency import compute as saliency
+from bertexplorer.views.switchboard import compute as switchboard
+from bertexplorer.views.word_in_context import compute as word_in_context
 
 STEPS = 32
 SENTENCES = [f"The bank number {i} near the river was open on that day." for i in range(12)]

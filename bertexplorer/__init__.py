@@ -22,17 +22,17 @@ settings.py             folders, host, port and limits, read once from the envir
 model/                  the encoder (start reading at encoder.py), heads, tokenizer, checkpoints read and written
 model/families/         how the families of checkpoints differ: a table of names and a config for each
 engine/                 how a pass is run: precision, cache, the texts of many callers computed together
-analysis/               (Checkpoint, text, Options) -> a frozen result, numpy on the CPU; nothing drawn, nothing stored
+answers/                what a checkpoint says of a text: its answers, and the words and heads that views ask about
 training/               how a checkpoint learns, without the page: the loop, its optimiser, commits that survive a crash
 training/data/          reads a file as rows, reports problems line by line, splits rows into train and dev
 training/tasks/         the fine-tuning tasks: the rows, settings and metrics of each
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
-charts/                 plotly's JSON as plain dicts
-figures/                the parts that views draw with
+charts/                 what views draw with: plotly's JSON as plain dicts, its style, and the parts that figures share
+analysis.py             the analyses by the name that they had in version 0.1
+views/                  the views, a folder each: it computes a frozen result, draws it and says it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index
-views/                  the views: each draws a result, describes it in a sentence, and has a question and examples
 core/                   what is asked and answered, whoever asks: a state, its link, its answer, comparisons, exports
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure
@@ -106,7 +106,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"bertexplorer.{MODULES[name]}"), name)
     elif name == "__version__":
         value = import_module("bertexplorer.version").__version__
-    elif name in import_module("bertexplorer.analysis").NAMES:
+    elif name in import_module("bertexplorer.views").VIEWS.folders:
         value = import_module("bertexplorer.bert").function(name)
     else:
         raise AttributeError(f"bertexplorer has no {name!r}. It has {', '.join(__dir__())}.")
@@ -115,4 +115,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*MODULES, *import_module("bertexplorer.analysis").NAMES, "__version__"])
+    return sorted([*MODULES, *import_module("bertexplorer.views").VIEWS.folders, "__version__"])

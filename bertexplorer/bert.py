@@ -9,13 +9,11 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis import FIRST, NAMES
-from bertexplorer.analysis.export import FROM_PYTHON
 from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
+from bertexplorer.core.export import FROM_PYTHON
 from bertexplorer.core.state import find_word_spans
 from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError
@@ -24,7 +22,7 @@ from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, view_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,11 +94,12 @@ class Bert(Methods):
             'capital'
         """
         check_text("text", text), check_text("pair", pair)
-        if analysis not in NAMES:
-            raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
-        module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]
+        view = view_of(analysis)
+        module = view.analysis
         if not view.text:
-            options, text = {**({FIRST[analysis]: text} if text else {}), **options}, ""
+            if text:
+                options = {view.first: text, **options}
+            text = ""
         hidden, picked = (
             spans(self.checkpoint.tokenizer, text, pair, words, name)
             for name, words in (("mask", mask), ("pick", pick))
@@ -216,12 +215,12 @@ class Bert(Methods):
         return Bert(random_copy(self.checkpoint))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in NAMES:
-            raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(NAMES)}.")
+        if name not in VIEWS.folders:
+            raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(VIEWS.names)}.")
         return add_documentation(name, lambda *args, **more: self.analyse(name, *args, **more), method=True)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *NAMES})
+        return sorted({*super().__dir__(), *VIEWS.folders})
 
     def __repr__(self) -> str:
         checkpoint, config = self.checkpoint, self.checkpoint.config
@@ -323,8 +322,8 @@ def encode_texts(
     """(a vector for each of *texts*, notes: which were cut, how they depart from the checkpoint's own encoder). The
     arguments are those of `Bert.encode`. Raises ExplorerError as it does."""
     from bertexplorer import engine
-    from bertexplorer.analysis import search
-    from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
+    from bertexplorer.answers.vectors import cut_note, departure, encode_sentence, layer_of
+    from bertexplorer.views.search import compute as search
 
     options = build(search.Options, {"pooling": pooling, "layer": layer}, by_name=True)
     if not texts:
@@ -382,7 +381,7 @@ def join_list(name: str, value: Any) -> Any:
 
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
-    from bertexplorer.analysis.vectors import Line
+    from bertexplorer.answers.vectors import Line
     from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
     if not isinstance(lines, str | Path):

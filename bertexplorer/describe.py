@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from typing import Any
 
-from bertexplorer.analysis import FIRST
 from bertexplorer.core.state import read_spans
 from bertexplorer.options import OptionSpec, option_specs
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, view_of
 
 CONTENT = {  # settings whose values are content; on the page, the key of an upload
     "lines": "Sequence[str] | str | Path | None",
@@ -31,21 +29,21 @@ LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", 
 def signature(name: str, *, method: bool) -> inspect.Signature:
     """The parameters of the analysis *name*; as a *method*, without the checkpoint."""
     keyword_only = inspect.Parameter.KEYWORD_ONLY
-    module = import_module(f"bertexplorer.analysis.{name}")
+    view = view_of(name)
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
-    if name not in FIRST:
+    if view.text:
         parameters.append(inspect.Parameter("text", both, annotation="str"))
         parameters.append(inspect.Parameter("pair", both, default="", annotation="str"))
     settings = [
-        parameter(setting, both if setting.name == FIRST.get(name) else keyword_only)
-        for setting in option_specs(module.Options)
+        parameter(setting, both if setting.name == view.first else keyword_only)
+        for setting in option_specs(view.analysis.Options)
     ]
     parameters += [setting for setting in settings if setting.kind is both]
     if not method:
         parameters.append(inspect.Parameter("checkpoint", keyword_only, default="mini", annotation="str | Path | Bert"))
         parameters.append(inspect.Parameter("precision", keyword_only, default="auto", annotation="str"))
-    if name not in FIRST:
+    if view.text:
         parameters += [
             inspect.Parameter(word, keyword_only, default=(), annotation="Words") for word in ("mask", "pick")
         ]
@@ -68,7 +66,7 @@ def annotation(setting: OptionSpec) -> str:
 
 def document(name: str) -> str:
     """The documentation of the analysis *name*: what it does, its arguments, and an example that runs."""
-    module = import_module(f"bertexplorer.analysis.{name}")
+    module = view_of(name).analysis
     about = " ".join(inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0].split()).partition(": ")[2]
     details = inspect.cleandoc(module.run.__doc__ or "")
     settings = {setting.name: setting for setting in option_specs(module.Options)}

@@ -6,21 +6,22 @@ import html
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis import export
 from bertexplorer.charts.picture import Picture
+from bertexplorer.core import export
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
+from bertexplorer.views import view_of
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from bertexplorer.analysis import Analysis
-    from bertexplorer.figures import FigureModule
     from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.views.protocols import Analysis, FigureModule
+    from bertexplorer.views.view import View
 
 IMAGE_SUFFIXES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
 PRINTED_ROWS = 10
@@ -46,14 +47,19 @@ class Result:
     sources: export.Sources = field(default_factory=dict)  # of the rows or lines that were given
 
     @property
+    def view(self) -> View:
+        """The view of the analysis."""
+        return view_of(self.analysis)
+
+    @property
     def module(self) -> Analysis:
         """The module of the analysis: its Options, run, rows and Facts."""
-        return cast("Analysis", import_module(f"bertexplorer.analysis.{self.analysis}"))
+        return self.view.analysis
 
     @property
     def drawing(self) -> FigureModule:
         """The module of the figure: its draw and say."""
-        return cast("FigureModule", import_module(f"bertexplorer.views.{self.analysis}"))
+        return self.view.figure
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -67,7 +73,7 @@ class Result:
         A suite has "summary", the score overall and by category; a probe "mistakes", what each layer got wrong; head
         roles "gallery", if show is "gallery". Other analyses have none.
         """
-        return export.tables(self.module, self.value)
+        return export.tables(self.view, self.value)
 
     @cached_property
     def said(self) -> str:
@@ -126,7 +132,7 @@ class Result:
         Raises:
             ExplorerError: for an unknown table.
         """
-        return export.as_csv(self.rows_of(table))
+        return as_csv(self.rows_of(table))
 
     def rows_of(self, table: str) -> list[dict[str, Any]]:
         """The rows of a table.
@@ -149,11 +155,11 @@ class Result:
         """The rows with the sentence, notes, text, options and provenance, as JSON."""
         given = (self.checkpoint, self.text, self.options, self.rows)
         said = {"said": self.said, "notes": self.notes}
-        return export.as_json(self.module, *given, sources=self.sources, more=self.tables, said=said)
+        return export.as_json(self.view, *given, sources=self.sources, more=self.tables, said=said)
 
     def code(self) -> str:
         """A program that computes this result again."""
-        return export.as_python(self.module, *self.question)
+        return export.as_python(self.view, *self.question)
 
     @property
     def question(self) -> export.Question:
@@ -239,7 +245,7 @@ class Result:
         if isinstance(self.figure, str):
             page = f'<iframe sandbox="allow-scripts" width="100%" height="500" srcdoc="{html.escape(self.figure)}">'
             return {"text/html": f"{page}</iframe>", "text/plain": repr(self)}
-        from bertexplorer.figures.notebook import bundle
+        from bertexplorer.charts.notebook import bundle
 
         return {**bundle(self.figure, self.said), "text/plain": repr(self)}
 
@@ -267,7 +273,8 @@ class Comparison:
 
         It is None where the analysis has no number to compare.
         """
-        from bertexplorer.figures import ComparingSeveral, difference
+        from bertexplorer.views import difference
+        from bertexplorer.views.protocols import ComparingSeveral
 
         drawing, values = self.first.drawing, [result.value for result in self.results]
         if self.others:
@@ -290,19 +297,19 @@ class Comparison:
         "differences", the cases that some get right and others wrong.
         """
         values, checkpoints = zip(*((result.value, result.checkpoint) for result in self.results), strict=True)
-        return export.comparison_tables(self.first.module, self.names, values, checkpoints)
+        return export.comparison_tables(self.first.view, self.names, values, checkpoints)
 
     def to_json(self) -> str:
         """The rows and tables with the options and provenance, as JSON."""
         first = self.first
         given = (first.checkpoint, first.text, first.options, self.rows)
         said = {"said": self.said}
-        return export.as_json(first.module, *given, sources=first.sources, more=self.tables, said=said)
+        return export.as_json(first.view, *given, sources=first.sources, more=self.tables, said=said)
 
     @property
     def said(self) -> str:
         """The sentence of each result, and what a test of the difference says where the analysis has one."""
-        from bertexplorer.figures import Comparing, ComparingSeveral
+        from bertexplorer.views.protocols import Comparing, ComparingSeveral
 
         drawing, values = self.first.drawing, [result.value for result in self.results]
         said = [f"{name}: {result.said}" for name, result in zip(self.names, self.results, strict=True)]
@@ -315,13 +322,13 @@ class Comparison:
 
     def code(self) -> str:
         """A program that computes this comparison again."""
-        return export.as_python(self.first.module, *self.first.question, [side.question for side in self.results[1:]])
+        return export.as_python(self.first.view, *self.first.question, [side.question for side in self.results[1:]])
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{name}:\n{result!r}" for name, result in zip(self.names, self.results, strict=True))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        from bertexplorer.figures.notebook import bundle
+        from bertexplorer.charts.notebook import bundle
 
         return {**(bundle(self.figure, self.said) if self.figure is not None else {}), "text/plain": repr(self)}
 
@@ -347,7 +354,7 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
         >>> both.names
         ('mini', 'mini, random weights')
     """
-    from bertexplorer.figures import ComparingSeveral
+    from bertexplorer.views.protocols import ComparingSeveral
 
     for name, result in zip(("first", "second", *["others"] * len(others)), (first, second, *others), strict=True):
         if not isinstance(result, Result):

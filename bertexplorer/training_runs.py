@@ -212,8 +212,8 @@ class SuiteRun:
         Raises:
             ExplorerError: for other rows or another scoring method.
         """
-        from bertexplorer.analysis.suite_paired import test_row
-        from bertexplorer.views.suite import say_test
+        from bertexplorer.views.suite.paired import test_row
+        from bertexplorer.views.suite.show import say_test
 
         ours, theirs = self.scored, (other if isinstance(other, SuiteRun) else SuiteRun(other)).scored
         test, lines = suite_folder.compare_suites(ours, theirs)

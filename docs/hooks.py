@@ -16,13 +16,12 @@ sys.path.insert(0, str(ROOT))
 from mkdocs.structure.files import File, Files
 
 import bertexplorer as bx
-from bertexplorer.analysis import NAMES
-from bertexplorer.analysis.facts import Facts, fact_methods
 from bertexplorer.cli import main as run
 from bertexplorer.describe import document, example, explain, signature
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
 from bertexplorer.views import VIEWS
+from bertexplorer.views.facts import Facts, fact_methods
 from bertexplorer.views.view import View
 
 PUBLIC: tuple[str, ...] = (
@@ -172,7 +171,7 @@ def reference() -> str:
         "Each is a function, and without `checkpoint` and `precision` a method of a `Bert`.",
         "",
     ]
-    for name in NAMES:
+    for name in VIEWS.names:
         parts += [f"### {name}", "", "```python", f"bx.{name}{plain(signature(name, method=False))}"]
         parts += ["```", "", *marked(document(name)), ""]
     return "\n".join(parts)

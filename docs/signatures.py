@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bertexplorer.analysis import NAMES
 from bertexplorer.describe import document, signature
+from bertexplorer.views import VIEWS
 
 TARGET = Path(__file__).parents[1] / "bertexplorer" / "signatures.pyi"
 HEAD = '''"""The analyses as functions, and as methods of a Bert. Written by docs/signatures.py from their Options."""
@@ -28,8 +28,8 @@ Words = str | Iterable[str | tuple[int, int, int]]
 
 def written() -> str:
     """The file as it should be."""
-    functions = [defined(name, method=False) for name in NAMES]
-    methods = [defined(name, method=True) for name in NAMES]
+    functions = [defined(name, method=False) for name in VIEWS.names]
+    methods = [defined(name, method=True) for name in VIEWS.names]
     return "\n".join([HEAD, *functions, "", "class Methods:", *methods]) + "\n"
 
 

@@ -18,7 +18,6 @@ import onnxruntime
 import pytest
 
 import bertexplorer as bx
-from bertexplorer.analysis import ANALYSES, FIRST
 from bertexplorer.cli import main, make_parser, waiting
 from bertexplorer.engine import progress
 from bertexplorer.options import option_specs
@@ -26,6 +25,7 @@ from bertexplorer.result import as_table
 from bertexplorer.runs import export
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.training.checkpointing import commit
+from bertexplorer.views import VIEWS
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
@@ -389,17 +389,15 @@ def test_the_list_of_checkpoints_includes_the_models_folder(run: Run, tiny: Call
 
 def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
     (commands,) = (a.choices for a in make_parser()._actions if isinstance(a.choices, dict))
-    names = {module.__name__.rpartition(".")[2].replace("_", "-") for module in ANALYSES}
-    assert set(commands) == OTHERS | names
-    for module in ANALYSES:
-        name = module.__name__.rpartition(".")[2].replace("_", "-")
+    assert set(commands) == OTHERS | set(VIEWS)
+    for name, view in VIEWS.items():
         flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}
-        flags |= {f"--{FIRST[name]}": item for item in commands[name]._actions if item.dest == FIRST.get(name)}
-        for setting in option_specs(module.Options):
+        flags |= {f"--{view.first}": item for item in commands[name]._actions if item.dest == view.first}
+        for setting in option_specs(view.analysis.Options):
             action = flags["--" + setting.name.replace("_", "-")]
             choices = tuple(choice.replace(" ", "-") for choice in setting.choices)
             assert action.default == setting.default and tuple(action.choices or ()) == (
-                () if setting.name == FIRST.get(name) else choices
+                () if setting.name == view.first else choices
             )
             assert setting.option.label in (action.help or "")
         assert {"--checkpoint", "--precision", "--json"} <= set(flags)
@@ -422,7 +420,7 @@ def test_every_analysis_runs(run: Run, arguments: list[str]) -> None:
 
 
 def test_every_command_has_help(run: Run) -> None:
-    for command in ([], ["checkpoints"], *([m.__name__.rpartition(".")[2].replace("_", "-")] for m in ANALYSES)):
+    for command in ([], ["checkpoints"], *([name] for name in VIEWS)):
         code, out, _ = run(*command, "--help")
         assert code == 0 and "usage: bertexplorer" in out
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import bertexplorer as bx
-from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.cli import main, make_parser
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, view_of
 from tests.conftest import ROOT
 
 pytest.importorskip("mkdocs")
@@ -25,12 +24,12 @@ def commands() -> dict[str, Any]:
 
 
 def test_every_command_is_documented_and_fill_mask_represents_those_for_texts() -> None:
-    plain = {name.replace("_", "-") for name in NAMES if name not in FIRST}
+    plain = {name.replace("_", "-") for name in VIEWS.names if not view_of(name).first}
     assert sorted(hooks.COMMANDS) == sorted({*(commands().keys() - plain), "fill-mask"})
 
 
 def test_every_public_name_is_documented() -> None:
-    assert sorted([*hooks.PUBLIC, *NAMES, "__version__"]) == sorted(dir(bx))
+    assert sorted([*hooks.PUBLIC, *VIEWS.names, "__version__"]) == sorted(dir(bx))
 
 
 def test_a_section_lists_the_papers_missing_from_its_text() -> None:

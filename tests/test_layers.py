@@ -14,16 +14,15 @@ FLOORS = (  # lowest first
     {"arguments", "csv_safety", "locks", "options", "settings", "version"},
     {"model"},
     {"engine"},
-    {"analysis", "training"},
-    {"charts"},
-    {"figures", "store"},
+    {"answers", "charts", "training"},
     {"views"},
+    {"analysis", "store"},
     {"core"},
+    {"runs"},
     {"learn"},
     {"describe", "result"},
     {"bert"},
     {"lessons", "training_runs"},
-    {"runs"},
     {"api"},
     {"web"},
     {"cluster", "notebook", "site"},
@@ -36,16 +35,16 @@ FLOORS = (  # lowest first
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 FLOOR[""] = FLOOR["cli"]  # import bertexplorer: its public names come from all floors up to here
 ALLOWED = {  # library -> the only parts that may import it
-    "torch": {"model", "engine", "analysis", "training", "store", "site"},
-    "plotly": {"charts", "figures", "result"},
+    "torch": {"model", "engine", "answers", "views", "training", "store", "site"},
+    "plotly": {"charts", "result"},
     "bertviz": {"views"},
     "accelerate": {"training"},
     "nervaluate": {"training"},
     "peft": {"training"},
     "rouge_score": {"training"},
     "sacrebleu": {"training"},
-    "sklearn": {"analysis", "training"},
-    "scipy": {"analysis", "training"},
+    "sklearn": {"views", "training"},
+    "scipy": {"answers", "views", "training"},
     "gradio": {"web", "gradio_app"},
     "anywidget": {"web"},
     "fastapi": {"api", "server"},
@@ -109,6 +108,22 @@ def test_imports_point_down(file: Path) -> None:
     assert not wrong, f"{file.relative_to(ROOT)} imports {'; '.join(wrong)}"
 
 
+@pytest.mark.parametrize(
+    "file", sorted((PACKAGE / "views").glob("*/*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_a_view_imports_no_other_view(file: Path) -> None:
+    """So that a folder can be deleted, and its view is gone."""
+    own = f"bertexplorer.views.{file.parent.name}"
+    folders = {f"bertexplorer.views.{other.name}" for other in file.parent.parent.iterdir() if other.is_dir()} - {own}
+    for name, _ in imports(ast.parse(file.read_text("utf-8"))):
+        assert ".".join(name.split(".")[:3]) not in folders, name
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "views").glob("**/show.py")), ids=lambda file: file.parent.name)
+def test_what_shows_a_view_imports_no_torch(file: Path) -> None:
+    assert "torch" not in {name.partition(".")[0] for name, _ in imports(ast.parse(file.read_text("utf-8")))}
+
+
 def heads(name: str) -> set[str]:
     """A dotted name and what it is a part of: a.b.c -> a, a.b, a.b.c."""
     parts = name.split(".")
@@ -127,10 +142,10 @@ def test_no_two_modules_import_each_other() -> None:
     ("part", "source"),
     [
         ("model", "from bertexplorer.engine.inference import forward"),
-        ("figures", "def f():\n    from bertexplorer.store.registry import CheckpointRegistry"),
+        ("charts", "def f():\n    from bertexplorer.store.registry import CheckpointRegistry"),
         ("errors", "from bertexplorer import options"),
         ("store", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bertexplorer.cli import main"),
-        ("figures", "import torch.nn"),
+        ("charts", "import torch.nn"),
         ("core", "from torch import Tensor"),
         ("web", "import plotly.graph_objects as go"),
         ("cli", "import gradio as gr"),
@@ -150,7 +165,7 @@ def test_forbidden_imports_are_found(part: str, source: str) -> None:
     [
         ("core", "from bertexplorer.model.checkpoint import Checkpoint"),
         ("model", "def f():\n    from transformers import AutoTokenizer"),
-        ("analysis", "from bertexplorer.analysis.word_scores import named"),
+        ("answers", "from bertexplorer.answers.word_scores import named"),
         ("web", "def main():\n    import gradio"),
         ("gradio_app", "import bertexplorer as bx"),
     ],

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from bertexplorer.analysis import ANALYSES
 from bertexplorer.options import Option, build, option_specs
+from bertexplorer.views import VIEWS
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def test_an_invalid_value_is_reported_with_the_valid_ones(name: str, value: Any)
 
 
 def test_every_analysis_declares_settings_that_pass_their_own_check() -> None:
-    for module in ANALYSES:
-        for setting in option_specs(module.Options):
+    for view in VIEWS.values():
+        for setting in option_specs(view.analysis.Options):
             assert setting.check(setting.default) == setting.default
             assert setting.option.label

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.conftest import ROOT
 
-FOLDERS = "bertexplorer/site/static", "bertexplorer/web/static"
+FOLDERS = "bertexplorer/site/static", "bertexplorer/web/static", "bertexplorer/views"
 LIMIT = 140
 RUNS = re.compile(r'"[^"]*"|`[^`]*`?|/\S{61,}/|https?://\S+')  # text that cannot be cut in two
 LONG_RUN = 60

@@ -21,11 +21,11 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from bertexplorer.analysis.export import as_csv
 from bertexplorer.cli.parser import chosen, make_parser
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State, to_link
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.options import build, option_specs
 from bertexplorer.runs.service import RunService
 from bertexplorer.settings import OBSOLETE, Settings

@@ -8,13 +8,13 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.admission import task_response
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
 from bertexplorer.core.ask import Explore
+from bertexplorer.core.export import provenance, tables
 from bertexplorer.core.state import State
 from bertexplorer.model.text import Span
 from bertexplorer.views import VIEWS
@@ -76,7 +76,7 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
         "options": asdict(explore.options(state)),
         "provenance": provenance(checkpoint, explore.registry.title(state.checkpoint)),
-        **tables(view.analysis, result),
+        **tables(view, result),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
         **(figure_json(view.figure.draw(result)) if figure else {}),

@@ -15,7 +15,6 @@ from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.analysis.export import as_csv
 from bertexplorer.api.admission import (
     Admission,
     Reply,
@@ -33,6 +32,7 @@ from bertexplorer.api.problems import Route
 from bertexplorer.api.public_address import OWN_NAMES, public_address, qr_code, unreachable
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions

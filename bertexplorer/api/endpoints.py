@@ -12,8 +12,6 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from bertexplorer.analysis import search
-from bertexplorer.analysis.export import provenance
 from bertexplorer.api.admission import Reply, computed, json_reply
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
@@ -22,6 +20,7 @@ from bertexplorer.api.problems import describe
 from bertexplorer.arguments import check_texts, check_words
 from bertexplorer.bert import encode_texts, join_list, similarity_of, spans
 from bertexplorer.core.ask import Explore
+from bertexplorer.core.export import provenance
 from bertexplorer.core.provenance import offered_checkpoints
 from bertexplorer.core.state import State, read_spans, scrub
 from bertexplorer.describe import ARGUMENTS, LISTS, explain, signature
@@ -30,6 +29,7 @@ from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.views import VIEWS
+from bertexplorer.views.search import compute as search
 from bertexplorer.views.view import View
 
 MAX_TEXTS = 1000  # of one call

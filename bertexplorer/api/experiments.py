@@ -15,9 +15,9 @@ from bertexplorer.api.problems import Route
 from bertexplorer.api.run_models import FileId, run_json, status
 from bertexplorer.api.runs import chart_json, owner
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import pretraining
-from bertexplorer.figures.pretraining import WORDS, Curve
+from bertexplorer.runs import pretraining
 from bertexplorer.runs.experiments import MAX_MINUTES, Arm, ExperimentService, Trial
+from bertexplorer.runs.pretraining import WORDS, Curve
 from bertexplorer.runs.service import Action
 from bertexplorer.store import uploads
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS, Experiment, verdicts

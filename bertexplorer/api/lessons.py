@@ -18,11 +18,11 @@ from bertexplorer.api.view import STATE
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import learning
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
 from bertexplorer.learn.lesson import Block, Lesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
+from bertexplorer.runs import learning
 
 ANSWERED = body(
     (),

@@ -1,17 +1,16 @@
 """Schema: the views as JSON, from which the browser draws navigation, forms and examples."""
 
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from bertexplorer.api.about import parts
 from bertexplorer.core.state import COMPARISONS
-from bertexplorer.figures import ComparingSeveral
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.catalogue import snapshots
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.views import DOORS, VIEWS
+from bertexplorer.views.protocols import ComparingSeveral
 from bertexplorer.views.view import View
 
 LIMITED_BY = {"layer": "layers", "head": "heads"}  # setting -> the number of the checkpoint that limits it
@@ -47,7 +46,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "text": view.text,
         "checkpoint": view.checkpoint,
         "several": isinstance(view.figure, ComparingSeveral),
-        "examples": [asdict(example) for example in view.examples],
+        "examples": [example.as_json for example in view.examples],
         "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],
     }
 

@@ -9,8 +9,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from bertexplorer.analysis.suite import Options
-from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
 from bertexplorer.api.models import StrictModel, of_type, option_fields
 from bertexplorer.api.problems import Route
@@ -21,6 +19,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite as suite_run
 from bertexplorer.runs.service import RunService
 from bertexplorer.store.runs import MAX_NAME
+from bertexplorer.views.suite.cases import built_in
+from bertexplorer.views.suite.compute import Options
 
 MAX_LISTED = 1000  # cases in one response
 

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.analysis.readout import kind_of
+from bertexplorer.answers.readout import kind_of
 from bertexplorer.api.admission import (
     Admission,
     Reply,
@@ -28,12 +28,13 @@ from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.problems import Route
 from bertexplorer.api.upload_turns import UploadTurns
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.picture import Picture
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Answer, Explore
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Chart, Picture
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS

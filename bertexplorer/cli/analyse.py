@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis import FIRST, Summarised
 from bertexplorer.cli.parser import FILES, SHOWN, chosen
 from bertexplorer.cli.waiting import format_remaining, tell, watched
 from bertexplorer.core.state import find_word_spans
@@ -19,6 +18,7 @@ from bertexplorer.options import build, option_specs
 from bertexplorer.result import Comparison, Result, as_table, compare
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.events import STOPPED
+from bertexplorer.views.protocols import Summarised
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -31,7 +31,7 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     settings = option_specs(view.analysis.Options)
     values = {setting.name: chosen(setting, getattr(flags, setting.name)) for setting in settings}
     for setting in settings:
-        if setting.name == FIRST.get(view.name) and values[setting.name] not in setting.choices:
+        if setting.name == view.first and values[setting.name] not in setting.choices:
             if values["rows"]:
                 raise ExplorerError(f"Two files were given: {values[setting.name]} and {values['rows']}. Give one.")
             values |= {"rows": values[setting.name], setting.name: setting.default}  # a file in place of a name
@@ -98,11 +98,11 @@ def print_comparison(several: Comparison, as_json: bool) -> int:
 
 def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
     """Score a whole suite in the folder *out*, or resume it."""
-    from bertexplorer.analysis.suite import summary_rows
-    from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.store.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
-    from bertexplorer.views import suite
+    from bertexplorer.views.suite import show as suite
+    from bertexplorer.views.suite.cases import built_in
+    from bertexplorer.views.suite.compute import summary_rows
 
     folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bertexplorer.analysis.export import as_csv
 from bertexplorer.cli.waiting import tell
 from bertexplorer.core.ask import Explore, opening
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.analysis import FIRST, NAMES, search
 from bertexplorer.cli.suggest import Parser
 from bertexplorer.core.state import read_spans
 from bertexplorer.describe import explain
@@ -17,6 +15,7 @@ from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
+from bertexplorer.views.search import compute as search
 from bertexplorer.views.view import View
 
 FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
@@ -50,14 +49,14 @@ def make_parser() -> argparse.ArgumentParser:
     add_site(commands)
     completion = commands.add_parser("completion", help="print what makes a shell complete these commands")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
-    for name in NAMES:
-        add_analysis(commands, VIEWS[hyphenated(name)])
+    for view in VIEWS.values():
+        add_analysis(commands, view)
     return parser
 
 
 def add_analysis(commands: Any, view: View) -> None:
     """The command of one analysis."""
-    module = import_module(f"bertexplorer.analysis.{view.name}")
+    module = view.analysis
     lines = (module.__doc__ or "").splitlines()
     about = lines[0].partition(": ")[2] or lines[0]
     command = commands.add_parser(
@@ -68,7 +67,7 @@ def add_analysis(commands: Any, view: View) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     settings = {setting.name: setting for setting in option_specs(module.Options)}
-    if first := FIRST.get(view.name):
+    if first := view.first:
         setting = settings.pop(first)
         help = f"{setting.option.label}: {', '.join(map(hyphenated, setting.choices))}; or a {FILES['rows']} file"
         positional = command.add_argument(
@@ -143,7 +142,7 @@ def example(view: View) -> str:
     first = view.examples[0]
     words = ["bertexplorer", view.slug, *(text for text in (first.text, first.pair) if text)]
     options = dict(first.options)
-    if value := options.pop(FIRST.get(view.name, ""), ""):
+    if value := options.pop(view.first, ""):
         words.append(hyphenated(str(value)))
     for side, start, end in read_spans(first.picked):
         words += ["--pick", (first.text, first.pair)[side][start:end]]

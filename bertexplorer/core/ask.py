@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
-from bertexplorer.analysis import Alternatives, export
-from bertexplorer.analysis.export import Question
-from bertexplorer.core import compare, strip
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.picture import Picture
+from bertexplorer.core import compare, export, strip
+from bertexplorer.core.export import Question
 from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Chart, Colouring, Page, Picture, Scaled, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -28,7 +29,8 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.store.uploads import Quota
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, difference
+from bertexplorer.views.protocols import Alternatives, Colouring, Page, Scaled, Tabular
 from bertexplorer.views.view import Example
 
 if TYPE_CHECKING:
@@ -253,7 +255,7 @@ class Explore:
     def export(self, state: State, kind: str) -> tuple[str, str]:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.registry.get(state.checkpoint, state.precision)
-        analysis, own = VIEWS[state.view].analysis, self.question(state, checkpoint)
+        view, own = VIEWS[state.view], self.question(state, checkpoint)
         title, uploads = own.title, self.uploads(state)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
@@ -263,23 +265,23 @@ class Explore:
                 f"The {what} are an upload: {about} On another machine, give the path of your copy."
                 for what, about in uploads.items()
             ]
-            return f"{name}.py", export.as_python(analysis, *own, others, notes)
+            return f"{name}.py", export.as_python(view, *own, others, notes)
         sides, results = zip(*self.sides(state, checkpoint, self.analyse), strict=True)
         checkpoints, compared = [side.checkpoint or checkpoint for side in sides], len(sides) > 1
         rows: list[dict[str, object]] = []
         for side, used, result in zip(sides, checkpoints, results, strict=True):
-            of_side = [{**({"side": side.name} if compared else {}), **row} for row in analysis.rows(result)]
+            of_side = [{**({"side": side.name} if compared else {}), **row} for row in view.analysis.rows(result)]
             if kind == "csv" and of_side:
                 of_side[0]["made_with"] = self.made_with(side, used)
             rows += of_side
         if kind == "csv":
-            return f"{name}.csv", export.as_csv(rows)
+            return f"{name}.csv", as_csv(rows)
         names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
-        tables = export.tables(analysis, results[0])
+        tables = export.tables(view, results[0])
         if compared:
-            tables = export.comparison_tables(analysis, names, results, checkpoints, at)
+            tables = export.comparison_tables(view, names, results, checkpoints, at)
         asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
-        return f"{name}.json", export.as_json(analysis, *asked)
+        return f"{name}.json", export.as_json(view, *asked)
 
     def sides(
         self, state: State, checkpoint: Checkpoint, compute: Callable[[Checkpoint, State], Any]

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.picture import Picture
 from bertexplorer.core.state import State, scrub
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Chart, Comparing, ComparingSeveral, Picture, difference
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, difference
+from bertexplorer.views.protocols import Comparing, ComparingSeveral
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint

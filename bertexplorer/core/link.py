@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
-from bertexplorer.analysis.readout import kind_of
+from bertexplorer.answers.readout import kind_of
 from bertexplorer.core.ask import DEFAULTS, Explore, with_example
 from bertexplorer.core.state import State, from_link, to_link
 from bertexplorer.errors import ExplorerError

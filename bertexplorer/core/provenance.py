@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis.export import provenance_line, versions
+from bertexplorer.core.export import provenance_line, versions
 from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
 from bertexplorer.store import convert, hub_cache
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE

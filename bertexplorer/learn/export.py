@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from bertexplorer.analysis.export import as_csv
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.learn import grading
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.numbers import in_percent

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.core import compare
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.link import restore_state
@@ -21,6 +20,7 @@ from bertexplorer.learn.numbers import format_answer, read_number, readings
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX, facts as recording_facts
 from bertexplorer.views import VIEWS
+from bertexplorer.views.facts import fact_methods
 
 UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."
 ATTEMPTS = 2  # before the answer is shown

@@ -13,11 +13,11 @@ from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Any
 
-from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures.learning import Curve
+from bertexplorer.runs.learning import Curve
 from bertexplorer.settings import ASSETS
 from bertexplorer.training.finetuning.compare import wilson
+from bertexplorer.views.facts import fact_methods
 
 FOLDER = ASSETS / "lessons" / "runs"
 PREFIX = "run:"

@@ -7,9 +7,9 @@ from math import ceil
 from typing import Any
 from urllib.parse import urlencode
 
+from bertexplorer.charts import confusion
 from bertexplorer.charts.chart import Chart
-from bertexplorer.figures import confusion, learning
-from bertexplorer.runs import suite
+from bertexplorer.runs import learning, suite
 from bertexplorer.runs.service import RunDetail, RunService
 from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_checkpoints
 from bertexplorer.training.events import current_warnings

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import learning
+from bertexplorer.runs import learning
 from bertexplorer.runs.report import curve
 from bertexplorer.runs.service import RunService
 from bertexplorer.training.tasks import BY_NAME

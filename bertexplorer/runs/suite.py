@@ -16,13 +16,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from bertexplorer.analysis.suite_cases import Row
-from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import suite_folder
 from bertexplorer.store.suite_folder import SuiteFolder, write_atomically
+from bertexplorer.views.rows import Row
+from bertexplorer.views.suite.scores import Scoring
 
 if TYPE_CHECKING:
     from bertexplorer.charts.chart import Chart
@@ -96,8 +96,7 @@ class SuiteRun:
         return {"stretch": 0, "step": self.done}
 
     def events(self) -> Iterator[Event]:
-        from bertexplorer.figures import suite_table
-        from bertexplorer.views import suite
+        from bertexplorer.views.suite import show as suite, table as suite_table
 
         yield {"event": "resumed" if (self.folder / "suite").is_dir() else "begun"}
         total = 0
@@ -168,7 +167,7 @@ def matches(row: dict[str, Any], which: Which, theirs: Mapping[int, dict[str, An
 
 def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
     """(the answers of *beside* by line, its name and the paired test in a sentence). Raises ExplorerError."""
-    from bertexplorer.views.suite import say_test
+    from bertexplorer.views.suite.show import say_test
 
     if not stored_result(beside.folder):
         raise ExplorerError(f"{beside.name} is not a finished suite. Choose one of the same rows.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import learning
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline
 from bertexplorer.learn.recording import PREFIX, recording
+from bertexplorer.runs import learning
 from bertexplorer.site.finds import find_key
 from bertexplorer.site.pages import defaults_of, offered, settings_of
 from bertexplorer.site.recorded import INSTEAD, options_of, state_of
@@ -57,7 +57,7 @@ def page(
             "instead": "" if offered(name) else INSTEAD,
             "settings": settings_of(name, view["settings"]),
             "defaults": defaults_of(name),  # of all settings, also of those that a browser lacks
-            "examples": [{**asdict(example), "options": options_of(name, example)} for example in VIEWS[name].examples],
+            "examples": [{**example.as_json, "options": options_of(name, example)} for example in VIEWS[name].examples],
             "upload": view["upload"] if name == "search" else "",
             "several": False,
         }

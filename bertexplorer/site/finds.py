@@ -10,7 +10,6 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import views_of
 from bertexplorer.learn.expressions import SLOT, WANTED, Expression
@@ -18,6 +17,7 @@ from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import Tree, inline, tree
 from bertexplorer.site.pages import offered
 from bertexplorer.views import VIEWS
+from bertexplorer.views.facts import fact_methods
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.And: "and",

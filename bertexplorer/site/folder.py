@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from torch import nn
 
-from bertexplorer.analysis.sample_sentences import TOPICS
+from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.tuned_lens import one_thread
@@ -34,6 +34,7 @@ from bertexplorer.site.recorded import record, record_openings
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.version import __version__
+from bertexplorer.views import VIEWS
 from bertexplorer.web.page import FONTS, STATIC as SCRIPTS, STYLE, fonts
 
 HERE = Path(__file__).parent
@@ -210,11 +211,20 @@ def write_scripts(out: Path) -> None:
         shutil.copy(SCRIPTS / name, scripts / name)
     shutil.copy(STYLE, scripts)
     shutil.copytree(SCRIPTS / "vendor", scripts / "vendor")
-    shutil.copytree(STATIC, out / "local", ignore=shutil.ignore_patterns("*.gz", "sw.js"))
+    write_local(out / "local")
     for font in FONTS:
         target = scripts / "fonts" / font
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(fonts() / font, target)
+
+
+def write_local(out: Path) -> None:
+    """Copy what runs in the visitor's worker: its scripts, and the browser.js of each view."""
+    shutil.copytree(STATIC, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
+    (out / "views").mkdir(exist_ok=True)
+    for view in VIEWS.values():
+        if view.browser.is_file():
+            shutil.copy(view.browser, out / "views" / f"{view.name}.js")
 
 
 def reachable(*names: str) -> list[str]:

@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from bertexplorer.core.ask import DEFAULTS
+from bertexplorer.views import VIEWS
 from bertexplorer.web.page import draw, title
 
 HERE = Path(__file__).parent
@@ -45,7 +46,7 @@ SCRIPT = '<script type="module" src="local/site.js"></script>\n'  # takes the pl
 
 def offered(view: str) -> bool:
     """Whether *view* runs in a browser: whether it has a script."""
-    return (HERE / "static" / "views" / f"{view.replace('-', '_')}.js").is_file()
+    return VIEWS[view].browser.is_file()
 
 
 def settings_of(view: str, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:

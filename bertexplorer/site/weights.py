@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.analysis.sample_sentences import TOPICS
+from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.engine import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue

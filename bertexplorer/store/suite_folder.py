@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import locks
-from bertexplorer.analysis.export import as_csv
-from bertexplorer.analysis.suite import Suite, rows as export_rows, summary, summary_rows
-from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
-from bertexplorer.analysis.suite_paired import PairedTest, paired_test
-from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
+from bertexplorer.views.rows import Row, RowProblem, split_readable
+from bertexplorer.views.suite.cases import Case, cases
+from bertexplorer.views.suite.compute import Suite, rows as export_rows, summary, summary_rows
+from bertexplorer.views.suite.paired import PairedTest, paired_test
+from bertexplorer.views.suite.scores import CHUNK, Outcome, Scorer, Scoring
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint

@@ -10,8 +10,8 @@ import pickletools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bertexplorer.analysis.suite_cases import UNREAD
 from bertexplorer.errors import ExplorerError
+from bertexplorer.views.rows import UNREAD
 
 SUFFIXES = (".pickle", ".pkl")
 MAX_BYTES = 20 * 2**20

@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
 
-from bertexplorer.analysis.suite_cases import UNREAD, cases
-from bertexplorer.analysis.vectors import Line
+from bertexplorer.answers.vectors import Line
 from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.store import syneval
 from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
@@ -26,6 +25,8 @@ from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
+from bertexplorer.views.rows import UNREAD
+from bertexplorer.views.suite.cases import cases
 from bertexplorer.wording import counted
 
 MAX_LINES = 10_000

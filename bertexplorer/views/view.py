@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bertexplorer.options import OptionSpec, option_specs
 
 if TYPE_CHECKING:
-    from bertexplorer.analysis import Analysis
-    from bertexplorer.figures import FigureModule
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Text
+    from bertexplorer.views.protocols import Analysis, FigureModule
 
 
 @dataclass(frozen=True)
 class Example:
     """A text that teaches something in a view. *label*: the text of its chip; *options*: the settings that differ from
     their defaults; *picked*: the picked spans, as in a link ("0:4-10"); *kind*: the kind of answer that the checkpoint
-    must give, else the page does not offer it."""
+    must give, else the page does not offer it; *shows*: what it is there to show, an expression over the facts of the
+    view (docs/lessons.md)."""
 
     label: str
     text: str
@@ -28,21 +29,36 @@ class Example:
     options: Mapping[str, Any] = field(default_factory=dict)
     picked: str = ""
     kind: str = ""
+    shows: str = ""
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The example as the page gets it."""
+        return {
+            "label": self.label,
+            "text": self.text,
+            "pair": self.pair,
+            "options": dict(self.options),
+            "picked": self.picked,
+            "kind": self.kind,
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class View:
     """A view. It imports its analysis on first use.
 
-    *name*: of its module in analysis/, which computes, and in views/, which draws. *note*: how not to misread it.
-    *papers*: those that describe what it computes, such as "Devlin et al., 2019, BERT". *chips*: the action of a press
-    on a chip: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the queue of
-    slow views. *needs*: the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search "index".
-    *text*: whether it uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned. *checkpoint*: the
-    bundled one that it opens with, if that is not the page's own."""
+    *package*: its folder, `__package__`, whose last name is that of the view. *place*: among the views of its topic,
+    from 1 on. *note*: how not to misread it. *papers*: those that describe what it computes, such as "Devlin et al.,
+    2019, BERT". *chips*: the action of a press on a chip: "hide" its token, "pick" it as the subject of the view, or
+    nothing. *slow*: whether it uses the queue of slow views. *needs*: the inputs of its analysis besides a text:
+    uploaded "lines" or "rows", or the search "index". *text*: whether it uses the text at the top. *tuned*: whether its
+    checkpoint must be fine-tuned. *checkpoint*: the bundled one that it opens with, if that is not the page's own.
+    *first*: the setting whose value takes the place of the text in a call, for a view without one."""
 
-    name: str
+    package: str
     topic: str
+    place: int
     title: str
     question: str
     note: str
@@ -54,6 +70,12 @@ class View:
     text: bool = True
     tuned: bool = False
     checkpoint: str = ""
+    first: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its analysis in Python."""
+        return self.package.rpartition(".")[2]
 
     @property
     def slug(self) -> str:
@@ -62,7 +84,17 @@ class View:
 
     @property
     def analysis(self) -> Analysis:
-        return cast("Analysis", import_module(f"bertexplorer.analysis.{self.name}"))
+        return cast("Analysis", import_module(f"{self.package}.compute"))
+
+    @property
+    def folder(self) -> Path:
+        """Where its modules lie."""
+        return Path(import_module(self.package).__path__[0])
+
+    @property
+    def browser(self) -> Path:
+        """The script that computes it in a visitor's browser. It need not exist."""
+        return self.folder / "browser.js"
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -82,7 +114,7 @@ class View:
 
     @property
     def figure(self) -> FigureModule:
-        return cast("FigureModule", import_module(f"bertexplorer.views.{self.name}"))
+        return cast("FigureModule", import_module(f"{self.package}.show"))
 
     def run(self, checkpoint: Checkpoint, text: Text | str, options: Any, **inputs: Any) -> Any:
         """The result for *text*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text

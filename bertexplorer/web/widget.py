@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ import anywidget
 import orjson
 import traitlets
 
-from bertexplorer.analysis import NAMES
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.calls import Call
 from bertexplorer.api.page import page_schema
@@ -32,7 +30,7 @@ from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import ASSETS
-from bertexplorer.views import VIEWS
+from bertexplorer.views import view_of
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -170,10 +168,8 @@ def state_of(
 ) -> State:
     """The state that shows *analysis*. What is not given (None) is that of *before*, or of the view's first example.
     Raises ExplorerError for an unknown analysis, word, setting or value."""
-    if analysis not in NAMES:
-        raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
-    name = analysis.replace("_", "-")
-    view, module = VIEWS[name], import_module(f"bertexplorer.analysis.{analysis}")
+    view = view_of(analysis)
+    name, module = view.slug, view.analysis
     if before is None:
         before = State("", checkpoint=bert.name, view=name)
         if text is None:

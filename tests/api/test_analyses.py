@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.models import example
 from bertexplorer.core.ask import VIEWS
+from bertexplorer.core.export import provenance, tables
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Span, Text
@@ -50,7 +50,7 @@ def called(served: Any, view: str) -> dict[str, Any]:
     more = {"index": served.explore.index} if "index" in asked_of.needs else {}
     result = asked_of.analysis.run(checkpoint, text, options=options, **more)
     message = {"options": asdict(options), "provenance": provenance(checkpoint)}
-    message |= tables(asked_of.analysis, result)
+    message |= tables(asked_of, result)
     return {**message, "rows": asked_of.analysis.rows(result), "said": asked_of.figure.say(result)}
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Frame, Page
 
-from bertexplorer.analysis.bertviz import BertViz
-from bertexplorer.views import bertviz
+from bertexplorer.views.bertviz import show as bertviz
+from bertexplorer.views.bertviz.compute import BertViz
 
 EVIL = "</script><img src=x onerror=window.PWN=1>"
 Show = Callable[[BertViz], Frame]

@@ -17,7 +17,6 @@ from jaxtyping import config
 from playwright.sync_api import Browser, Page, expect
 
 import bertexplorer as bx
-from bertexplorer.analysis import fill_mask, saliency
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Explore, opening
@@ -36,6 +35,8 @@ from bertexplorer.site.folder import graphs_of, write_checkpoint
 from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
+from bertexplorer.views.fill_mask import compute as fill_mask
+from bertexplorer.views.saliency import compute as saliency
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_idle, wait_until_quiet
 from tests.browser.test_access import wrong

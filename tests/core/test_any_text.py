@@ -7,21 +7,22 @@ import json
 import math
 import os
 import shutil
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 from plotly.graph_objects import Figure
 
-from bertexplorer.analysis import export
+from bertexplorer.charts.chart import Chart
+from bertexplorer.core import export
 from bertexplorer.core.ask import VIEWS, Answer, Explore
 from bertexplorer.core.state import State, to_link
-from bertexplorer.figures import Chart
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.model.text import Span
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views.view import View
 from tests.conftest import Tiny
 
 pytestmark = pytest.mark.slow
@@ -105,18 +106,18 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
                 figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert figure_json["data"] and figure_json["layout"]["height"] >= 100
                 Figure(figure_json)  # raises ValueError for a property that plotly does not know
-        exported(VIEWS[view].analysis, explore, answer)
+        exported(VIEWS[view], explore, answer)
 
     check_any()
 
 
-def exported(analysis: ModuleType, explore: Explore, answer: Answer) -> None:
+def exported(view: View, explore: Explore, answer: Answer) -> None:
     """The rows hold finite numbers, as a table and as JSON; the exported program can be parsed."""
     checkpoint, state = answer.checkpoint, answer.state
-    rows, options = analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
+    rows, options = view.analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
     for name, cell in [pair for row in rows for pair in row.items()]:
         assert not isinstance(cell, float) or math.isfinite(cell), (name, cell)
-    table = list(csv.reader(io.StringIO(export.as_csv(rows), newline="")))
+    table = list(csv.reader(io.StringIO(as_csv(rows), newline="")))
     assert len(table) == len(rows) + 1 and not [c for line in table for c in line if c.lstrip()[:1] in set("=@＝")]
-    assert len(json.loads(export.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
-    compile(export.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")
+    assert len(json.loads(export.as_json(view, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
+    compile(export.as_python(view, checkpoint, state.as_text, options), "receipt", "exec")

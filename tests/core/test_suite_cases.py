@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bertexplorer.analysis.suite import Suite, confusion_matrix, summary
-from bertexplorer.analysis.suite_cases import Case
-from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.core.ask import DEFAULTS, Explore
 from bertexplorer.core.state import State
-from bertexplorer.figures import suite_table
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.views import suite as figure
+from bertexplorer.views.suite import show as figure, table as suite_table
+from bertexplorer.views.suite.cases import Case
+from bertexplorer.views.suite.compute import Suite, confusion_matrix, summary
+from bertexplorer.views.suite.scores import Outcome
 from tests.conftest import Tiny
 
 TUNED = "bert-SequenceClassification"

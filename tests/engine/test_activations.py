@@ -6,7 +6,6 @@ import time
 import pytest
 import torch
 
-from bertexplorer.analysis import fill_mask, layers, next_sentence, tokenization
 from bertexplorer.engine import (
     attentions,
     forward,
@@ -20,6 +19,10 @@ from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.views.fill_mask import compute as fill_mask
+from bertexplorer.views.layers import compute as layers
+from bertexplorer.views.next_sentence import compute as next_sentence
+from bertexplorer.views.tokenization import compute as tokenization
 from tests.engine.conftest import Twin, make_twin
 from tests.tolerance import assert_same, of_encoder
 

@@ -7,16 +7,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertexplorer.analysis.tuned_lens import masked_sentences
 from bertexplorer.engine import TunedLens, fit_tuned_lens, layer_log_probs
 from bertexplorer.engine.tuned_lens import BATCH, DECAY, EPOCHS, RATE, sample_vocabulary
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding
-from tests.analysis.conftest import refer
-from tests.analysis.test_layers import FAMILIES, head
+from bertexplorer.views.layers.tuned_lens import masked_sentences
 from tests.conftest import Tiny
+from tests.views.conftest import refer
+from tests.views.test_layers import FAMILIES, head
 
 CLOSE = 1e-4  # nats
 

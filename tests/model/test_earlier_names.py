@@ -12,7 +12,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.analysis.readout import kind_of
+from bertexplorer.answers.readout import kind_of
 from bertexplorer.core.provenance import checkpoint_facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.earlier_names import NOMIC, NOMIC_PUBLISHED

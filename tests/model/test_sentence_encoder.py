@@ -15,13 +15,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from bertexplorer import engine
-from bertexplorer.analysis import embedding_map, search
-from bertexplorer.analysis.vectors import Line, encode_sentence
+from bertexplorer.answers.vectors import Line, encode_sentence
 from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import random_copy
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views.embedding_map import compute as embedding_map
+from bertexplorer.views.search import compute as search
 from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 

@@ -10,7 +10,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer as Backend, models, normalizers, pre_tokenizers, processors, trainers
 
 import bertexplorer as bx
-from bertexplorer.analysis.sample_sentences import TOPICS
+from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.cli import main as cli
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.learn.catalogue import LessonCatalogue

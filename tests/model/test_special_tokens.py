@@ -9,11 +9,12 @@ import torch
 import transformers
 from tokenizers import Tokenizer as Backend, processors
 
-from bertexplorer.analysis import NAMES, pseudo_likelihood
 from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import VIEWS
+from bertexplorer.views.pseudo_likelihood import compute as pseudo_likelihood
 from tests import tiny as recipes
 from tests.conftest import Tiny
 
@@ -117,7 +118,7 @@ def test_every_view_answers_or_says_what_is_missing_without_a_mask_token(tmp_pat
         with pytest.raises(ExplorerError, match="has no mask token"):
             bert.checkpoint.tokenizer.encode(text)
     silent = set()
-    for name in NAMES:
+    for name in VIEWS.names:
         try:
             assert bert.analyse(name, "" if name in ("suite", "probe") else TEXT).said
         except ExplorerError as error:

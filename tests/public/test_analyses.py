@@ -5,7 +5,6 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,9 @@ import torch
 import transformers
 
 import bertexplorer as bx
-from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.model.text import Span
 from bertexplorer.options import option_specs
-from bertexplorer.views import VIEWS
+from bertexplorer.views import VIEWS, view_of
 from docs.signatures import TARGET, written
 from tests.conftest import ROOT, Tiny
 from tests.tolerance import of_sum
@@ -31,12 +29,12 @@ def bert(tiny: Tiny) -> bx.Bert:
     return bx.load(tiny("bert"), precision="fp32")  # like transformers: "auto" is bf16 on some processors
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", VIEWS.names)
 def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.Bert) -> None:
     ask, method = getattr(bx, name), getattr(bert, name)
-    options = {s.name for s in option_specs(import_module(f"bertexplorer.analysis.{name}").Options)}
+    options = {s.name for s in option_specs(view_of(name).analysis.Options)}
     parameters = set(inspect.signature(ask).parameters)
-    about = set() if name in FIRST else {"text", "pair", "mask", "pick"}
+    about = set() if view_of(name).first else {"text", "pair", "mask", "pick"}
     assert parameters == options | about | {"checkpoint", "precision"}
     assert set(inspect.signature(method).parameters) == parameters - {"checkpoint", "precision"}
     doc = inspect.getdoc(ask) or ""
@@ -47,7 +45,7 @@ def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", VIEWS.names)
 def test_the_example_of_every_analysis_runs(name: str, tiny: Tiny) -> None:
     """An example that needs a run uses a tiny fine-tuned checkpoint."""
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
@@ -85,7 +83,7 @@ def test_nothing_heavy_is_imported_with_the_package() -> None:
 @pytest.mark.slow
 def test_one_analysis_does_not_import_the_others() -> None:
     code = f"import bertexplorer as bx, sys; print([m for m in {HEAVY} if m in sys.modules]); bx.fill_mask; "
-    code += "print([m for m in sys.modules if m.startswith('bertexplorer.analysis.')], 'torch' in sys.modules)"
+    code += "print([m for m in sys.modules if m.startswith('bertexplorer.views.')], 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     before, after = done.stdout.splitlines()
     assert before == "[]" and "saliency" not in after and after.endswith("False")

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import binomtest
 
 import bertexplorer as bx
-from bertexplorer.figures import difference
-from bertexplorer.figures.notebook import PLOTLY
+from bertexplorer.charts.notebook import PLOTLY
+from bertexplorer.views import difference
 from tests.conftest import ROOT, Tiny
 
 Printed = Callable[..., list[object]]  # the fixture `printed`

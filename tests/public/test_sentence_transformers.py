@@ -11,9 +11,10 @@ import torch
 
 import bertexplorer as bx
 from bertexplorer import engine
-from bertexplorer.analysis import answer, term_weights
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.views.answer import compute as answer
+from bertexplorer.views.term_weights import compute as term_weights
 from tests.conftest import Tiny
 from tests.tiny import write, write_sentence_encoder
 

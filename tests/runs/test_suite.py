@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import suite
-from bertexplorer.analysis.suite_cases import UNREAD
 from bertexplorer.cli import main
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -16,7 +14,8 @@ from bertexplorer.model.load import load
 from bertexplorer.runs import suite as suite_run
 from bertexplorer.store import runs, suite_folder
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.views import suite as drawn
+from bertexplorer.views.rows import UNREAD
+from bertexplorer.views.suite import compute as suite, show as drawn
 from tests.conftest import Tiny
 
 VERBS = ("sat", "sit")  # every second row is reversed, so that some are wrong

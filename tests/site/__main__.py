@@ -1,11 +1,10 @@
 """Compare the views of a site with the golden files while its scripts are written.
 
 python -m bertexplorer site FOLDER --weights fp32     once
-python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static
+python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static or a browser.js
 """
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from bertexplorer.core.ask import opening
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.settings import Settings
 from bertexplorer.site.content import page as page_json, write_json
-from bertexplorer.site.folder import STATIC
+from bertexplorer.site.folder import write_local
 from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
@@ -27,7 +26,7 @@ SHOWN = 12
 
 def main(folder: Path, views: list[str]) -> int:
     """Returns the number of examples that differ."""
-    shutil.copytree(STATIC, folder / "local", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
+    write_local(folder / "local")
     library, wrong = CheckpointRegistry(Settings()), 0
     recorded, site = (
         json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("recorded", "site")

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 import bertexplorer as bx
-from bertexplorer.analysis.suite_cases import cases
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import suite_table
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.suite_folder import SuiteFolder
 from bertexplorer.store.text_uploads import RowUploads, parse_rows
-from bertexplorer.views import suite as figure
+from bertexplorer.views.suite import show as figure, table as suite_table
+from bertexplorer.views.suite.cases import cases
 
 GOOD = [f"The cat {n} is old.,The cat {n} are old." for n in range(10)]
 WIDE = '"' + "a " * 5_000_000 + '",short'  # a cell of 10 MB

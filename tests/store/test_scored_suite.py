@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binomtest
 
 import bertexplorer as bx
-from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.suite_folder import SuiteFolder
+from bertexplorer.views.suite.cases import built_in
 
 ROWS = [
     (line, {"good": "the same", "bad": "the same"} if line == 4 else row) for line, row in built_in("agreement")[:30]

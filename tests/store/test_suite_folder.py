@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis import suite, suite_scores
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.store import suite_folder
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
+from bertexplorer.views.suite import compute as suite, scores as suite_scores
 from tests.conftest import ROOT, Tiny
 
 CHUNK = 12

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import text_uploads
 from bertexplorer.store.syneval import syneval
+from bertexplorer.views.rows import UNREAD
+from bertexplorer.views.suite.cases import cases
 
 AGREEMENT = {
     "sing": [("the author laughs", "the author laugh"), ["the cat sleeps", "the cat sleep"]],

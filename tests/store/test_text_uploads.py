@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis.vectors import Line
+from bertexplorer.answers.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import parsing, text_uploads
 from bertexplorer.store.text_uploads import MAX_UPLOADS, RowUploads, TextUploads, parse_lines

@@ -51,7 +51,7 @@ def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Tiny) -> None:
 
 def test_the_bundled_training_learns() -> None:
     """Its checkpoints load, are small, and find a sentence less surprising from step to step."""
-    from bertexplorer.analysis import pseudo_likelihood
+    from bertexplorer.views.pseudo_likelihood import compute as pseudo_likelihood
 
     snapshots = catalogue.snapshots()
     assert 8 <= len(snapshots) <= 10 and snapshots[0].name == "tiny@0" and snapshots[-1].name == "tiny"

@@ -8,7 +8,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 OWN = ("training/tasks/", "training/learners/")
 ELSEWHERE = {  # file -> names that occur there all the same
-    "analysis/task_head.py": {
+    "answers/task_head.py": {
         "adaptation",
         "next-word",
         "question-answering",

@@ -1,0 +1,185 @@
+"""Parts that figures share: cells, bars, lines and text as traces, stacked panels, and text around them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.charts.chart import Chart, grid
+from bertexplorer.charts.style import INK, MONO, TEXT
+
+Part = dict[str, Any]
+HOVER = "%{customdata}<extra></extra>"
+LINE = 17  # pixels between two labels
+HIDDEN: Part = {"visible": False, "fixedrange": True}
+
+
+def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> Chart:
+    """Panels of *heights* pixels one above the other, *gap* pixels apart, each with its title above its left edge."""
+    spacing = gap / (sum(heights) + gap * (len(heights) - 1)) if len(heights) > 1 else 0
+    fig = grid(len(heights), 1, row_heights=heights, vertical_spacing=spacing, titles=titles)
+    fig.update_annotations(x=0, xanchor="left", font={"size": 14})
+    return fig
+
+
+def height_of(heights: Sequence[float], gap: int) -> int:
+    """The height of the panels and the gaps between them, in pixels."""
+    return round(sum(heights)) + gap * (len(heights) - 1)
+
+
+def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
+    """A heatmap with *text* in its cells. The pointer shows *hover*."""
+    base = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
+    in_cells = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
+    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
+    gap = more.pop("gap", 3)
+    return {**base, "xgap": gap, "ygap": gap, **in_cells, **tip, **more}
+
+
+def ink(size: int) -> Part:
+    """The font in a light cell."""
+    return {"size": size, "color": INK}
+
+
+def bars(values: Any, colour: Any, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
+    """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *hover*."""
+    base = {"type": "bar", "x": values, "y": list(range(len(values))), "orientation": "h", "marker": {"color": colour}}
+    labels = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
+    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
+    return {**base, **labels, **tip, **more}
+
+
+def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6, **more: Any) -> Part:
+    """A line with a marker at each point."""
+    style = {"mode": "lines+markers", "line": {"color": colour, "width": 2, "dash": dash}, "marker": {"size": size}}
+    return {"type": "scatter", "x": x, "y": y, **style, "cliponaxis": False, **more}
+
+
+def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part:
+    """Text that starts at its points. A single *x* applies to all points."""
+    places = {"x": [x] * len(y) if isinstance(x, int | float) else x, "y": y}
+    style = {"textposition": "middle right", "textfont": {"color": colour, "size": 13}}
+    return {"type": "scatter", "mode": "text", **places, "text": text, **style, "hoverinfo": "skip",
+            "cliponaxis": False, **more}  # fmt: skip
+
+
+def line_names(x: float, values: Sequence[float], names: Any, colours: Any, ends: tuple[float, float], height: int,
+               room: int = 0) -> Part:  # fmt: skip
+    """The names of lines to the right of their ends, spread apart on an axis that is *height* pixels tall."""
+    low, high = ends
+    positions = spread([height * (high - value) / (high - low) for value in values], height - room)
+    return texts(x, [high - position / height * (high - low) for position in positions], names, colour=colours)
+
+
+def spread(ends: list[float], height: int) -> list[float]:
+    """Spread *ends* at least LINE apart, in their order, and within *height* if there is room."""
+    order = sorted(range(len(ends)), key=lambda i: ends[i])
+    moved = list(ends)
+    floor = -np.inf
+    for i in order:
+        moved[i] = floor = max(moved[i], floor + LINE)
+    ceiling = float(height)
+    for i in reversed(order):
+        moved[i] = ceiling = min(moved[i], ceiling)
+        ceiling -= LINE
+    return moved
+
+
+def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: Any) -> Part:
+    """An annotation above the left edge of the figure, or of the panel in *row*."""
+    corner = {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": f"{axis('y', row)} domain" if row else "paper",
+        "y": 1,
+    }
+    style = {"showarrow": False, "align": "left", "font": {"size": size}, "yanchor": "bottom", "yshift": shift}
+    return {"text": text, **corner, **style, **more}
+
+
+def write_below(fig: Chart, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
+    """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns their height in pixels."""
+    bottom = {"y": 0, "yanchor": "top", **more}
+    for row, text in enumerate(lines):
+        fig.add_annotation(above(text, -gap - step * row, size=size, **bottom))
+    return gap + step * len(lines)
+
+
+def from_zero(values: Sequence[float]) -> list[float]:
+    """The ends of an axis of bars that start at 0, with room for their numbers."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    room = 0.27 * ((high - low) or 1.0)
+    return [low - room if low < 0 else low, high + room]
+
+
+def axis(letter: str, row: int) -> str:
+    """The name of the axis of the panel in *row*, as traces and annotations refer to it."""
+    return letter if row == 1 else f"{letter}{row}"
+
+
+def ticks(labels: Sequence[Any], *, step: int = 1, mono: int = 0) -> Part:
+    """Every *step*th of *labels* at positions 0, 1, 2, …; in the font of tokens if *mono* gives its size."""
+    font = {"tickfont": {"family": MONO, "size": mono}} if mono else {}
+    return {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step]), **font}
+
+
+def counted(count: int, step: int = 1, word: str = "") -> Part:
+    """Ticks that count from 1."""
+    return {**ticks([f"{word}{i + 1}" for i in range(count)], step=step), "showgrid": False}
+
+
+def down(labels: Sequence[Any], **more: Any) -> Part:
+    """A y axis with *labels* from the top down."""
+    return {"autorange": "reversed", "showgrid": False, **ticks(labels, **more)}
+
+
+def layer_axis(count: int, share: float) -> Part:
+    """An x axis from the input to the last layer, over *share* of the width. The names of lines take the rest."""
+    labels = ["in", *map(str, range(1, count))]
+    ends = {"domain": [0, share], "range": [-room(count), count - 1 + room(count)]}
+    return {**ends, **ticks(labels, step=1 if count <= 13 else 6), "tickangle": 0}
+
+
+class LayerLine(NamedTuple):
+    """A line over the layers."""
+
+    name: str  # under the pointer
+    label: str  # next to its end
+    values: Float[np.ndarray, " layers"]
+    colour: str
+    dash: str
+
+
+def layer_lines(
+    fig: Chart, lines: Sequence[LayerLine], ends: tuple[float, float], chosen: int, *, height: int, share: float
+) -> None:
+    """Draw *lines* in the second panel, *height* pixels tall, over *share* of the width. *ends*: of the y axis. A thin
+    line marks the *chosen* layer; a press on a marker chooses another."""
+    count = len(lines[0].values)
+    leads = [{"set": {"layer": layer}} for layer in range(count)]
+    style: Part = {"size": 8 if count <= 13 else 5, "hoverinfo": "text", "customdata": leads}
+    for name, _, values, colour, dash in lines:
+        hovers = [f"{name}, {layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
+        fig.add_trace(line(list(range(count)), values.tolist(), colour, dash=dash, hovertext=hovers, **style), 2, 1)
+    last, labels, colours = zip(*((float(each.values[-1]), each.label, each.colour) for each in lines), strict=True)
+    fig.add_trace(line_names(count - 1 + room(count), last, labels, colours, ends, height), 2, 1)
+    fig.update_xaxes(layer_axis(count, share), row=2, col=1)
+    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
+    mark = {"x0": chosen, "x1": chosen, "y0": ends[0], "y1": ends[1], "line": {"color": TEXT, "width": 1}}
+    fig.add_shape(type="line", **mark, row=2, col=1)
+
+
+def room(count: int) -> float:
+    """The space next to the first and the last marker, in layers."""
+    return 0.05 * count
+
+
+def layer_name(layer: int) -> str:
+    return f"layer {layer}" if layer else "input"
+
+
+def title(text: str, standoff: int = 4, size: int = 14) -> Part:
+    """The title of an axis."""
+    return {"text": text, "standoff": standoff, "font": {"size": size}}

@@ -1,0 +1,161 @@
+"""The style of figures: one hue for probability, colours that everyone can distinguish, readable numbers."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from bertexplorer.charts.chart import Chart
+from bertexplorer.wording import counted
+
+BLUE = [[0.0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1.0, "#12406f"]]
+ACCENT = "#2b6cb0"
+PALE = "#a9c8ea"
+# Okabe and Ito (2008), and a neutral
+ORANGE = "#d55e00"
+GREEN = "#009e73"
+GREY = "#8a94a3"
+GROUPS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # theirs, yellow darkened, and a brown
+SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
+LIGHT_SIGNED = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # orange below 0, blue above; as light
+SIGNED = [[0.0, ORANGE], [0.5, "#f7f9fb"], [1.0, ACCENT]]  # orange below 0, blue above
+BAND = "rgba(138,148,163,0.28)"  # between two lines
+INK = "#16202c"  # on cells, which are light on both pages
+TEXT = "#5b6675"  # legible on the light and the dark page
+AXIS = {"ticks": "", "automargin": True, "zeroline": False, "gridcolor": "rgba(138,148,163,0.25)"}
+SANS = "IBM Plex Sans, system-ui, sans-serif"
+MONO = "IBM Plex Mono, ui-monospace, monospace"
+
+
+def percent(p: float) -> str:
+    """A probability with sensible digits: 97 %, 3.2 %, 0.4 %, < 0.1 %."""
+    share = 100 * p
+    if share >= 99.95:
+        return "> 99.9 %" if p < 1 else "100 %"
+    if share >= 9.95:
+        return f"{share:.0f} %" if share < 99 else f"{share:.1f} %"
+    return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+def share(value: float) -> str:
+    """A share of cases. None of them is 0 %, unlike a small probability."""
+    return percent(value) if value else "0 %"
+
+
+def measure(value: float, scored: bool) -> str:
+    """The number of an answer: a score or, unless *scored*, a probability."""
+    return decimal(value) if scored else percent(value)
+
+
+def quote(token: str) -> str:
+    """A token inside a sentence."""
+    return f"“{token}”"
+
+
+def name_answer(answer: str) -> str:
+    """An answer inside a sentence. The cosine of two texts is no token."""
+    return "the cosine" if answer == "cosine" else quote(answer)
+
+
+def begin(answer: str) -> str:
+    """The words before the number of an answer: “good” has, or the cosine is."""
+    return f"{name_answer(answer)} {'is' if answer == 'cosine' else 'has'}"
+
+
+def safe(text: str) -> str:
+    """Escape text for plotly labels, which interpret a few HTML tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def clip(text: str, length: int = 24) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def label(text: str, length: int = 24) -> str:
+    """Text cut to *length* characters, for plotly."""
+    return safe(clip(text, length))
+
+
+def two_lines(text: str, letters: int = 37) -> str:
+    """*text* on at most two lines of *letters*, as many as fit on a phone, escaped."""
+    lines = wrap(text, letters)
+    if len(lines) > 2:
+        lines = [lines[0], clip(" ".join(lines[1:]), letters)]
+    return "<br>".join(map(safe, lines))
+
+
+def coloured(text: str, colour: str) -> str:
+    return f'<span style="color:{colour}">{text}</span>'
+
+
+def decimal(value: float, digits: int = 2) -> str:
+    """A number with a real minus sign."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, or 0 if it rounds to zero."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else "0"
+
+
+def count(number: int, noun: str) -> str:
+    """1 head, 2 heads."""
+    return counted(number, noun)
+
+
+def capital(text: str) -> str:
+    """*text* as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def beyond_limit(tokens: int) -> list[str]:
+    """A sentence about *tokens* that the checkpoint did not read, if there are any."""
+    verb = "was" if tokens == 1 else "were"
+    return [f"{count(tokens, 'token')} beyond the checkpoint's limit {verb} not read."] if tokens else []
+
+
+def shortened_pairs(pairs: int) -> list[str]:
+    """A sentence about *pairs* of texts that the checkpoint did not read to the end, if there are any."""
+    verb = "was" if pairs == 1 else "were"
+    return [f"{count(pairs, 'pair')} {verb} longer than the checkpoint reads and cut."] if pairs else []
+
+
+def unlike_uncertainties(first: float, second: float) -> str:
+    """A sentence about two answers whose largest possible entropies, in bits, differ; "" if they are the same."""
+    if first == second:
+        return ""
+    return (
+        f"The largest possible uncertainty is {first:.1f} bits for the first and {second:.1f} for the second, which "
+        "chooses among another number of answers."
+    )
+
+
+def only_first_mask(other_masks: int) -> list[str]:
+    """A sentence about masks that the view does not cover, if there are any."""
+    return [f"This is about the first of {other_masks + 1} masks."] if other_masks else []
+
+
+def join_names(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def finish(fig: Chart, height: int, **layout: Any) -> Chart:
+    """Apply the layout that all figures share. The page reserves *height* pixels while it waits for a new result."""
+    base = {
+        "template": {},
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": SANS, "size": 14, "color": TEXT},
+        "showlegend": False,
+        "hoverlabel": {"font": {"family": SANS, "size": 14}},
+        "dragmode": False,
+        "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
+    }
+    fig.update_layout(**base | layout)
+    for letter, standoff in (("x", {}), ("y", {"ticklabelstandoff": 6})):
+        fig.settings.setdefault(f"{letter}axis", {})
+        fig.update_axes(letter, {**AXIS, **standoff}, None, None)
+    return fig

@@ -1,0 +1,244 @@
+"""Difference: two results of one analysis, number by number, starting with the largest differences."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
+from bertexplorer.views.protocols import (
+    Aligning,
+    Analysis,
+    Comparable,
+    FigureModule,
+    Listing,
+    OfHeads,
+    SometimesShares,
+    Summarised,
+)
+
+DRAWN = 16  # rows
+ROW_HEIGHT, TALL = 40, 54  # px: a row with one line of text, and with two
+LINE = 37  # characters in such a line, as many as fit on a phone
+LABEL = 40  # characters of a name
+SHARES = {"accuracy", "is_next", "kept", "probability", "right", "share", "weight"}  # measures printed in per cent
+WORDS = {"token", "from", "to"}  # columns that name the token at a position
+SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
+ROUNDED = 5  # decimals of differences that are put in order: rounding moves a flow by a few of its units of 1e-6
+SYMBOLS = ("circle", "diamond")  # of the first and the second result
+Key = tuple[object, ...]  # what a row is about
+
+
+def draw(
+    analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
+) -> Chart | None:
+    """Draw a line for each of the numbers that differ most; None if *analysis* does not name its main number.
+
+    If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
+    if not isinstance(analysis, Comparable):
+        return None
+    keys, ours, theirs = most_different(analysis, first, second, checkpoints)
+    if not keys:
+        return None
+    values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
+    shares = all(is_share(analysis, result) for result in (first, second))
+    low, high = min(0.0, *values), max(values) or 1.0
+    titles = [safe(name) for name in distinct_names(names, LABEL)]
+    fig = Chart()
+    for row, key in enumerate(keys):
+        if key in ours and key in theirs:
+            line = {"color": GREY, "width": 3}
+            fig.add_scatter(x=[ours[key], theirs[key]], y=[row, row], mode="lines", line=line, opacity=0.4,
+                            hoverinfo="skip")  # fmt: skip
+    for title, numbers, colour, symbol in zip(titles, (ours, theirs), (ACCENT, ORANGE), SYMBOLS, strict=True):
+        points = [(row, numbers[key]) for row, key in enumerate(keys) if key in numbers]
+        fig.add_scatter(
+            x=[value for _, value in points],
+            y=[row for row, _ in points],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 12},
+            customdata=[f"{title}: {format_value(value, shares)}" for _, value in points],
+            hovertemplate=kit.HOVER,
+            cliponaxis=False,
+        )
+    if isinstance(analysis, OfHeads) and has_several_heads(analysis, keys):
+        row_names = [analysis.name_row(*key) for key in keys]
+    else:
+        row_names = names_of(keys, analysis.KEYS)
+    labels = [safe(name) for name in distinct_names(row_names, LABEL)]
+    changes = [format_change(ours.get(key), theirs.get(key), shares) for key in keys]
+    tall = max(len(label) + 2 + len(words) for label, words in zip(labels, changes, strict=True)) > LINE
+    rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
+    font = {"size": 13, "color": TEXT, "family": MONO}
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
+    fig.add_annotation(kit.above(f"{coloured('●', ACCENT)} {titles[0]}<br>{coloured('◆', ORANGE)} {titles[1]}", 12))
+    room = 0.03 * (high - low)
+    ticks = {"tickformat": ".1~%"} if shares else {}
+    fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
+    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
+    return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+
+
+def most_different(
+    analysis: Comparable, first: Any, second: Any, checkpoints: tuple[Any, Any] | None
+) -> tuple[list[Key], dict[Key, float], dict[Key, float]]:
+    """(the keys of the DRAWN rows that differ most, the numbers of both sides by key)."""
+    ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
+    best_only = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
+    best_only = best_only and not any(getattr(result, "scored", False) for result in (first, second))
+    keys = sort_by_difference(ours, theirs, best_only=best_only)
+    if has_several_heads(analysis, keys):  # the largest change of each, as heads change in many places at once
+        largest: dict[object, Key] = {}
+        for key in keys:
+            largest.setdefault(key[0], key)
+        keys = list(largest.values())
+    keys = keys[:DRAWN]
+    if checkpoints and isinstance(analysis, Listing):
+        for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
+            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
+            numbers |= {key: value for key, value in looked_up.items() if value is not None}
+        drawn = ({key: numbers[key] for key in keys if key in numbers} for numbers in (ours, theirs))
+        keys = sort_by_difference(*drawn, best_only=best_only)
+    return keys, ours, theirs
+
+
+def has_several_heads(analysis: Comparable, keys: Sequence[Key]) -> bool:
+    return isinstance(analysis, OfHeads) and len({key[0] for key in keys}) > 1
+
+
+def draw_comparison(
+    module: FigureModule,
+    analysis: Analysis,
+    first: Any,
+    second: Any,
+    names: tuple[str, str],
+    checkpoints: tuple[Any, Any] | None = None,
+) -> Chart | None:
+    """Draw two results as one figure, aligned by the module itself if it can align them."""
+    aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
+    return aligned or draw(analysis, first, second, names, checkpoints)
+
+
+def is_share(analysis: Comparable, result: Any) -> bool:
+    """Whether the numbers of *result* are shares: the analysis says so, whatever the numbers are."""
+    if isinstance(analysis, SometimesShares):
+        return analysis.is_share(result)
+    return analysis.MEASURE in SHARES and not getattr(result, "scored", False)
+
+
+def measures_by_key(analysis: Comparable, result: Any) -> dict[Key, float]:
+    """Row key -> its number; the first of several rows with the same key."""
+    measures: dict[Key, float] = {}
+    for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):
+        value = next((row[name] for name in (analysis.MEASURE, *SCORES) if name in row), None)
+        if isinstance(value, int | float):
+            measures.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
+    return measures
+
+
+def match_keys(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
+    """Both sides with a common key for rows at the same place. If a word was replaced by another, the rows differ in
+    their tokens but agree in their positions; the key then names both tokens."""
+    placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]
+    if not placed or len(ours) != len(theirs) or ours.keys() == theirs.keys():
+        return ours, theirs
+    words = {i for i, column in enumerate(analysis.KEYS) if column in WORDS}
+
+    def place(key: Key) -> Key:
+        return tuple(part for i, part in enumerate(key) if i not in words)
+
+    their_keys = {place(key): key for key in theirs}
+    if len(their_keys) != len(theirs) or their_keys.keys() != {place(key) for key in ours}:
+        return ours, theirs
+    merged: dict[Key, Key] = {}
+    for key in ours:
+        other = their_keys[place(key)]
+        pairs = zip(key, other, strict=True)
+        merged[key] = tuple(a if a == b else f"{a}/{b}" for a, b in pairs)
+    return {merged[key]: v for key, v in ours.items()}, {merged[key]: theirs[their_keys[place(key)]] for key in ours}
+
+
+def distinct_names(names: Sequence[str], size: int) -> list[str]:
+    """*names* cut to *size* characters. The common beginning of long names is removed first, so that the difference
+    stays visible."""
+    long = [name for name in names if len(name) > size]
+    shared = os.path.commonprefix(long) if len(long) > 1 else ""
+    start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # start at a whole word before the difference
+    return [clip(f"…{name[start:]}" if name in long and start else name, size) for name in names]
+
+
+def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best_only: bool) -> list[Key]:
+    """The keys of either side, the largest difference first. A row without a counterpart comes after all others, unless
+    the other side lists *best_only*: the difference is then at least that between the row's number and the last number
+    of that list. Rows of one list differ in the last part of their keys. Differences that are equal but for rounding,
+    as of one number from two passes, count as equal: such rows keep their order."""
+
+    def order(key: Key) -> tuple[bool, float]:
+        alone = not (key in ours and key in theirs)
+        if not alone:
+            difference = abs(ours[key] - theirs[key])
+        else:
+            listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
+            difference = abs(listed_in[key])
+            listed = [value for there, value in other.items() if there[:-1] == key[:-1]] if best_only else []
+            if listed:
+                alone, difference = False, max(0.0, listed_in[key] - min(listed))
+        return alone, -round(difference, ROUNDED)
+
+    return sorted(dict.fromkeys([*ours, *theirs]), key=order)
+
+
+def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
+    """Each key without the parts that all keys share. A number follows the name of its column, or directly the token
+    whose position it is, as phones have no room for more."""
+    varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
+
+    def part_name(i: int, key: Key) -> str:
+        part = key[i]
+        position_column = f"{columns[i]}_position"
+        if position_column in columns and (at := columns.index(position_column)) in varying:
+            return f"{part} {key[at]}"
+        return f"{columns[i].replace('_', ' ')} {part}" if isinstance(part, int) else str(part)
+
+    after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
+    columns_shown = [i for i in varying if i not in after]
+    return [" · ".join(part_name(i, key) for i in columns_shown if key[i] != "") or "all" for key in keys]
+
+
+def share_scales(first: Chart, second: Chart) -> None:
+    """Give two figures of the same kind the same scales: every axis of values and every colour scale with fixed ends in
+    both. (A y axis without a number of ticks counts rows, and an x axis with ticks at given places heads or layers.)"""
+    for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
+        axes = [fig.settings[name] for fig in (first, second) if name in fig.settings]
+        axes = [axis for axis in axes if counts_values(name, axis)]
+        ends = [end for axis in axes for end in axis.get("range") or () if isinstance(end, int | float)]
+        if len(ends) == 4:
+            rising = axes[0]["range"][0] <= axes[0]["range"][1]
+            for axis in axes:
+                axis["range"] = [min(ends), max(ends)] if rising else [max(ends), min(ends)]
+    for traces in zip(first.traces, second.traces, strict=False):
+        heat: list[Any] = [trace for trace in traces if trace.get("type") == "heatmap"]
+        scaled = [trace for trace in heat if "zmin" in trace and "zmax" in trace]
+        if len(scaled) == 2:
+            ends = [end for trace in scaled for end in (trace["zmin"], trace["zmax"])]
+            for trace in traces:
+                trace.update(zmin=min(ends), zmax=max(ends))
+
+
+def counts_values(name: str, axis: dict[str, Any]) -> bool:
+    """Whether an axis measures something, instead of counting rows, heads or layers."""
+    if axis.get("type") == "log":
+        return True
+    return "tickvals" not in axis if name.startswith("x") else "nticks" in axis
+
+
+def format_value(value: float, shares: bool) -> str:
+    if shares:
+        return share(value) if value >= 0 else f"−{share(-value)}"
+    return f"{value:.3g}".replace("-", "−")
+
+
+def format_change(ours: float | None, theirs: float | None, shares: bool) -> str:
+    """Both numbers, or “not listed” for a side without such a row."""
+    return " → ".join("not listed" if v is None else format_value(v, shares) for v in (ours, theirs))

@@ -1,0 +1,283 @@
+"""Forward pass: the whole model on one text, from its pieces through every layer to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.answers import readout
+from bertexplorer.answers.candidates import Candidate, best_candidates
+from bertexplorer.answers.heads import check_number
+from bertexplorer.answers.layer_answers import read_question
+from bertexplorer.answers.question import TargetKind
+from bertexplorer.answers.readout import ReplacedReadout
+from bertexplorer.answers.strongest_heads import Link, is_word, strongest_links, window
+from bertexplorer.answers.texts import longest_piece
+from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
+from bertexplorer.views import facts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.engine.activations import LayerHalves
+    from bertexplorer.model.checkpoint import Checkpoint
+
+ANSWERS = 6  # at the end
+RAISED = 3  # words that the feed-forward half of a layer raises
+KEYS, MEASURE = ("layer", "position"), "length"
+
+EndKind = Literal[TargetKind, "token", "replaced", "vector"]
+
+
+@dataclass(frozen=True)
+class Options:
+    layer: Annotated[
+        int, Option("Open layer", 0, 100, info="0: the one whose head connects the followed token most", by_page=True)
+    ] = 0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A word that becomes more probable in the feed-forward half of a layer."""
+
+    token: str
+    before: float  # probability after the attention half, 0 to 1
+    after: float
+
+
+@dataclass(frozen=True)
+class LayerPart:
+    """What one layer does to the w tokens shown. Layers and heads are 0-based."""
+
+    weights: Float[np.ndarray, "h w w+1"]  # to the tokens shown, and to all others together
+    link: Link | None  # the strongest of its heads, from the followed token if it is a word; None: no two words
+    attended: Float[np.ndarray, "w d"]  # vectors after the attention half
+    fed: Float[np.ndarray, "w d"]  # what the feed-forward half adds
+    output: Float[np.ndarray, "w d"]
+    raised: tuple[Raised, ...]  # at the followed token, most first; () if no word is asked for
+    answer: Candidate | None  # what the head would answer from this layer; None: it reads only the last
+
+
+@dataclass(frozen=True)
+class ForwardPass:
+    tokens: tuple[str, ...]  # shown, w of them
+    positions: tuple[int, ...]  # of these, 0-based
+    special: tuple[bool, ...]
+    followed: int  # index among the tokens shown: the mask, the picked token, or the one that the head reads
+    others: int  # tokens of the text that are not shown
+    inputs: dict[str, Float[np.ndarray, "w _"]]  # the vectors that add up, and what the first layer reads
+    layers: tuple[LayerPart, ...]
+    open: int  # the layer to show in detail
+    end: EndKind
+    answers: tuple[Candidate, ...]  # at the end, most probable first; () of a vector
+    vocab_size: int
+    intermediate_size: int  # neurons of a feed-forward half
+    hidden_size: int
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
+    other_masks: int = 0  # masks that are not followed
+    left_out: int = 0  # tokens beyond the checkpoint's limit
+
+    @property
+    def scored(self) -> bool:
+        """Whether the end is a score instead of probabilities."""
+        return self.end == "score"
+
+    @property
+    def settled(self) -> int | None:
+        """The layer (0-based) from which the first answer is the final one; None if only the last layer is read."""
+        names = [part.answer.token for part in self.layers if part.answer]
+        if len(names) < len(self.layers) or self.scored:
+            return None
+        other = [layer for layer, name in enumerate(names) if name != names[-1]]
+        return max(other, default=-1) + 1
+
+
+@dataclass(frozen=True)
+class End:
+    """What the pass ends in: the head's answer, also read after each layer where it can be."""
+
+    kind: EndKind
+    encoding: Encoding
+    position: int  # of the token to follow
+    answers: tuple[Candidate, ...] = ()
+    by_layer: tuple[Candidate, ...] = ()  # without the input of the first layer
+    caveats: tuple[str, ...] = ()
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> ForwardPass:
+    """One pass over *text*, shown as a whole. It ends in what the checkpoint has: the words at the first mask (without
+    one, at the picked token), the decision of a fine-tuned head, whether B follows A, or the vectors themselves.
+
+    The answer after each layer is that of `layers`; the words that a feed-forward half raises are the MLM head's
+    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than WINDOW tokens those
+    around the followed one are shown; the attention to all others is added up.
+    Raises ExplorerError for a layer that does not exist, and for a text that cannot be read.
+
+        forward_pass.run(checkpoint, "The capital of France is [MASK].").answers[0].token"""
+    num_layers = checkpoint.config.num_layers
+    check_number(options.layer, num_layers, "layer", low=0)
+    end = find_end(checkpoint, text)
+    encoding = end.encoding
+    positions = window(encoding, end.position)
+    followed = positions.index(end.position)
+    halves = list(engine.layer_halves(checkpoint, encoding, positions))
+    weights = np.stack([half.weights.numpy() for half in halves])
+    sources = encoding.picked or (end.position,)  # what the pass is followed for, not any two words
+    links = strongest_links(weights, positions, is_word(checkpoint, encoding), sources)
+    best = {link.head.layer: link for link in reversed(links)}
+    words = end.kind in ("mask", "token")
+    raised = raised_words(checkpoint, halves, followed) if words else [()] * num_layers
+    parts = tuple(
+        LayerPart(
+            weights=gather(weights[layer], positions),
+            link=best.get(layer),
+            attended=half.attended.numpy(),
+            fed=half.fed.numpy(),
+            output=half.output.numpy(),
+            raised=raised[layer],
+            answer=end.by_layer[layer] if end.by_layer else None,
+        )
+        for layer, half in enumerate(halves)
+    )
+    strongest = links[0].head.layer if links else num_layers - 1
+    inputs = engine.input_parts(checkpoint, encoding)
+    return ForwardPass(
+        tokens=tuple(checkpoint.tokenizer.show_all([encoding.ids[i] for i in positions])),
+        positions=tuple(positions),
+        special=tuple(encoding.special[i] for i in positions),
+        followed=followed,
+        others=len(encoding) - len(positions),
+        inputs={name: part[positions].numpy() for name, part in inputs.items()},
+        layers=parts,
+        open=options.layer - 1 if options.layer else strongest,
+        end=end.kind,
+        answers=end.answers,
+        vocab_size=checkpoint.tokenizer.vocab_size,
+        intermediate_size=checkpoint.config.intermediate_size,
+        hidden_size=checkpoint.config.hidden_size,
+        caveats=end.caveats,
+        other_masks=max(0, len(encoding.masked) - 1) if end.kind == "mask" else 0,
+        left_out=encoding.left_out,
+    )
+
+
+# What the pass ends in
+
+
+def find_end(checkpoint: Checkpoint, text: Text | str) -> End:
+    """The head that answers, and the token that it reads."""
+    target = readout.resolve_target(checkpoint, text, "answer")
+    tuned = readout.tuned_readout(checkpoint)
+    if tuned and tuned.target == target and not tuned.apart:
+        question = tuned.question(text)
+        read = read_question(question, (), ANSWERS)
+        by_layer = tuple(layer.candidates[0] for layer in read.layers[1:])
+        answers = read.layers[-1].candidates
+        end: EndKind = "replaced" if isinstance(tuned, ReplacedReadout) else question.target
+        return End(end, question.encoding, question.position, answers, by_layer, question.caveats)
+    encoding = checkpoint.tokenizer.encode(text)
+    if target == "next sentence" and not encoding.picked:
+        return End("next sentence", encoding, 0, next_sentence_answers(checkpoint, encoding))
+    picked_masks = [position for position in encoding.masked if position in encoding.picked]
+    position = [*picked_masks, *encoding.masked, *encoding.picked, longest_piece(encoding)][0]
+    if "masked_lm" not in checkpoint.heads:
+        return End("vector", encoding, position)
+    log_probs = engine.layer_log_probs(checkpoint, encoding, [position])[1:, 0, : checkpoint.tokenizer.vocab_size]
+    by_layer = tuple(best_candidates(row, checkpoint.tokenizer.show, 1)[0] for row in log_probs)
+    answers = best_candidates(log_probs[-1], checkpoint.tokenizer.show, ANSWERS)
+    return End("mask" if position in encoding.masked else "token", encoding, position, answers, by_layer)
+
+
+def next_sentence_answers(checkpoint: Checkpoint, encoding: Encoding) -> tuple[Candidate, ...]:
+    """Whether B follows A, the more probable answer first."""
+    log_probs = engine.next_sentence_logits(checkpoint, [encoding])[0].log_softmax(dim=-1)
+    return best_candidates(log_probs, ("B follows A", "B does not follow").__getitem__, 2)
+
+
+# What each layer does
+
+
+def gather(weights: Float[np.ndarray, "h w t"], positions: Sequence[int]) -> Float[np.ndarray, "h w _"]:
+    """The columns of the tokens shown, and the sum of all others."""
+    shown = weights[..., positions]
+    return np.concatenate([shown, weights.sum(-1, keepdims=True) - shown.sum(-1, keepdims=True)], axis=-1)
+
+
+def raised_words(checkpoint: Checkpoint, halves: Sequence[LayerHalves], followed: int) -> list[tuple[Raised, ...]]:
+    """For each layer the words that its feed-forward half makes more probable at the followed token."""
+    import torch
+
+    before = torch.stack([half.attended[followed] for half in halves])
+    after = torch.stack([half.output[followed] for half in halves])
+    log_probs = engine.state_log_probs(checkpoint, torch.cat([before, after]))[:, : checkpoint.tokenizer.vocab_size]
+    return [raised_at(checkpoint, *rows) for rows in zip(*log_probs.exp().chunk(2), strict=True)]
+
+
+def raised_at(checkpoint: Checkpoint, before: Tensor, after: Tensor) -> tuple[Raised, ...]:
+    """The words whose probability grows most from *before* to *after*, v long."""
+    best = (after - before).topk(RAISED).indices.tolist()
+    return tuple(Raised(checkpoint.tokenizer.show(i), float(before[i]), float(after[i])) for i in best)
+
+
+def rows(result: ForwardPass) -> list[dict[str, object]]:
+    """A row for each token shown after each layer; layer 0 is the input of the first layer. The lengths are Euclidean:
+    of the vector after the attention half, of what the feed-forward half adds, and after the layer. *answer*: what the
+    head reads at the followed token."""
+    first = next(reversed(result.inputs.values()))
+    table = [row(result, 0, i, float(np.linalg.norm(first[i]))) for i in range(len(result.tokens))]
+    for number, part in enumerate(result.layers, 1):
+        for i in range(len(result.tokens)):
+            halves = [float(np.linalg.norm(vectors[i])) for vectors in (part.attended, part.fed)]
+            answer = part.answer if i == result.followed else None
+            table.append(row(result, number, i, float(np.linalg.norm(part.output[i])), halves, answer))
+    return table
+
+
+def row(
+    result: ForwardPass,
+    layer: int,
+    i: int,
+    length: float,
+    halves: Sequence[float | None] = (None, None),
+    answer: Candidate | None = None,
+) -> dict[str, object]:
+    place = {"layer": layer, "position": result.positions[i], "token": result.tokens[i]}
+    lengths = {"length_after_attention": halves[0], "length_added": halves[1], "length": length}
+    said: dict[str, object] = {"answer": None, "probability": None}
+    if answer:
+        said = {"answer": answer.token, "probability": answer.probability}
+    return {**place, **lengths, **said}
+
+
+class Facts(facts.Facts[ForwardPass]):
+    def answer(self, rank: int = 1) -> str:
+        """What comes out, with this rank."""
+        return facts.item(self._result.answers, rank, "answer").token
+
+    def p(self, rank: int = 1) -> float:
+        """Probability of the answer with this rank, 0 to 1."""
+        return facts.item(self._result.answers, rank, "answer").probability
+
+    def answer_after(self, layer: int) -> str:
+        """What the head would answer after this layer."""
+        answer = facts.item(self._result.layers, layer, "layer").answer
+        return answer.token if answer else ""
+
+    def settled(self) -> float:
+        """The layer from which the first answer is the final one; 0 if only the last layer is read."""
+        return 0 if self._result.settled is None else self._result.settled + 1
+
+    def raised(self, layer: int) -> str:
+        """The word that the feed-forward half of this layer raises most."""
+        words = facts.item(self._result.layers, layer, "layer").raised
+        return words[0].token if words else ""
+
+    def open_layer(self) -> float:
+        """The layer whose head connects the followed token most."""
+        return self._result.open + 1

@@ -1,0 +1,298 @@
+"""Figure for the forward pass: from left to right what goes in, three vectors, the layers, and what comes out."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.answers.strongest_heads import Link
+from bertexplorer.charts.picture import Picture
+from bertexplorer.charts.style import (
+    beyond_limit,
+    clip,
+    count,
+    decimal,
+    join_names,
+    measure,
+    only_first_mask,
+    percent,
+    quote,
+)
+from bertexplorer.views.forward_pass.compute import ForwardPass, LayerPart
+from bertexplorer.views.view import Example, View
+
+VIEW = View(
+    __package__,
+    "The model",
+    place=1,
+    title="Forward pass",
+    question="What happens between your sentence and BERT’s answer?",
+    note=(
+        "One head of each layer is drawn, the one whose strongest link joins two words that are not neighbours; the "
+        "others may do more for the answer, and a strong link does not show that the answer depends on it. The answers "
+        "after each layer are read by a head that was trained on the last layer only."
+    ),
+    papers=(
+        "Vaswani et al., 2017, Attention Is All You Need",
+        "Devlin et al., 2019, BERT",
+        "Geva et al., 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts",
+        "Cho et al., 2024, Transformer Explainer",
+    ),
+    examples=(
+        Example(
+            "The capital of France",
+            "The capital of France is [MASK].",
+            shows='answer() == "paris" and settled() > layers() / 2',
+        ),
+        Example(
+            "It was too tired",
+            "The animal didn't cross the street because it was too [MASK].",
+            picked="0:44-46",
+            shows="open_layer() >= 4 and p() < 0.5",
+        ),
+        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", shows='answer() == "are"'),
+        Example("Milk", "The man went to the store.", "He bought a gallon of milk.", shows='answer() == "B follows A"'),
+        Example(
+            "The farmers",
+            "The farmers cultivate the [MASK] to grow crops.",
+            shows='answer() == "land" and raised(6) == "land"',
+        ),
+    ),
+)
+
+NUMBERS = 10  # of each vector that are drawn
+STRONGEST = 99  # percentile of the numbers of a stage that gets the strongest colour
+ABOVE, BELOW = 64, 228  # pixels of the headings, and of the details of a layer
+# pixels of a token, and of one among more than MANY
+ROW = 24
+LOW_ROW = 18
+MANY = 12
+ADDED = {1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added"}
+ENDS = {  # what the head reads, and what it makes of it
+    "mask": "the word at {token}",
+    "token": "the word at {token}",
+    "next sentence": "whether B follows A",
+    "label": "the label",
+    "tag": "the tag of {token}",
+    "replaced": "whether {token} was replaced",
+    "span start": "where the answer starts",
+    "score": "the score",
+}
+SHORT = {"B follows A": "it follows", "B does not follow": "it does not"}  # on a bar
+DOORS = {"mask": "fill-mask", "token": "fill-mask", "next sentence": "next-sentence", "vector": "word-path"}
+
+
+def draw(result: ForwardPass) -> Picture:
+    rows = len(result.tokens) + (result.others > 0)
+    height = ROW if rows <= MANY else LOW_ROW
+    data = {
+        "tokens": [
+            {"text": clip(token, 12), "special": special}
+            for token, special in zip(result.tokens, result.special, strict=True)
+        ],
+        "others": result.others,
+        "row": height,
+        "highlighted": result.followed,
+        "followed": clip(result.tokens[result.followed], 12),
+        "pieces": {"title": "What goes in", "says": say_pieces(result), "door": {"view": "tokenization"}},
+        "vectors": {
+            "title": ADDED[len(addends(result))],
+            "says": say_vectors(result),
+            "door": {"view": "input-vectors"},
+            "stages": [{"name": name, "strip": strip(part)} for name, part in drawn_inputs(result)],
+        },
+        "layers": [draw_layer(result, i) for i in range(len(result.layers))],
+        "open": result.open,
+        "heads": rounded(result.layers[result.open].weights),
+        "end": draw_end(result),
+    }
+    return Picture("model", data, ABOVE + BELOW + height * rows)
+
+
+def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
+    """What the picture shows of one layer, with the head that shows most."""
+    part = result.layers[index]
+    head = part.link.head.head if part.link else 0
+    answer = part.answer and {"token": part.answer.token, "share": measure(part.answer.probability, result.scored)}
+    return {
+        "number": index + 1,
+        "head": head + 1,
+        "weights": rounded(part.weights[head]),
+        "link": draw_link(result, part.link),
+        "strip": strip(part.output),
+        "answer": answer,
+        "lengths": [
+            decimal(float(np.linalg.norm(v[result.followed])), 1) for v in (part.attended, part.fed, part.output)
+        ],
+        "raised": [
+            {"token": word.token, "from": percent(word.before), "to": percent(word.after)} for word in gains(part)
+        ],
+        "attention": {"says": say_attention(result, part, index), "door": attention_door(index, head)},
+        "feed_forward": {"says": say_feed_forward(result, part, index), "door": neurons_door(index)},
+    }
+
+
+def draw_link(result: ForwardPass, link: Link | None) -> dict[str, Any] | None:
+    """The rows that the strongest link joins, and the link in words; None if one of them is not shown."""
+    if link is None or link.positional or link.source not in result.positions or link.target not in result.positions:
+        return None
+    source, target = (result.positions.index(position) for position in (link.source, link.target))
+    words = f"{clip(result.tokens[source], 12)} ← {clip(result.tokens[target], 12)}"
+    return {"to": source, "from": target, "words": words, "share": percent(link.weight)}
+
+
+def neurons_door(layer: int) -> dict[str, Any]:
+    return {"view": "neurons", "set": {"layer": layer + 1}}
+
+
+def attention_door(layer: int, head: int) -> dict[str, Any]:
+    return {"view": "attention", "set": {"show": "arcs", "layer": layer + 1, "head": head + 1}}
+
+
+def draw_end(result: ForwardPass) -> dict[str, Any]:
+    """The bars at the end, or the vectors if there is no head."""
+    end: dict[str, Any] = {"title": "What comes out", "says": say_end(result), "scored": result.scored}
+    end["door"] = {"view": DOORS.get(result.end, "answer")}
+    if result.end == "vector":
+        return {**end, "bars": [], "what": "a vector for each token"}
+    token = clip(result.tokens[result.followed], 12)
+    end["what"] = ENDS[result.end].format(token=token)
+    end["bars"] = [
+        {
+            "token": SHORT.get(answer.token, answer.token),
+            "share": answer.probability,
+            "text": measure(answer.probability, result.scored),
+        }
+        for answer in result.answers
+    ]
+    return end
+
+
+def addends(result: ForwardPass) -> list[str]:
+    """The names of the vectors that are added up."""
+    return [name for name in ("word", "position", "segment") if name in result.inputs]
+
+
+def drawn_inputs(result: ForwardPass) -> list[tuple[str, Float[np.ndarray, "w _"]]]:
+    """The vectors that are added, and what the first layer reads."""
+    last = next(reversed(result.inputs))
+    return [*((name, result.inputs[name]) for name in addends(result)), ("sum", result.inputs[last])]
+
+
+def strip(vectors: Float[np.ndarray, "w d"]) -> list[list[float]]:
+    """The first numbers of each vector, from -1 to 1, the strongest colours."""
+    limit = float(np.percentile(np.abs(vectors), STRONGEST)) or 1.0
+    shades: list[list[float]] = np.clip(vectors[:, :NUMBERS] / limit, -1, 1).astype(np.float64).round(2).tolist()
+    return shades
+
+
+def rounded(weights: Float[np.ndarray, "..."]) -> list[Any]:
+    """Shares with as many digits as a picture can show."""
+    shares: list[Any] = weights.astype(np.float64).round(3).tolist()
+    return shares
+
+
+def gains(part: LayerPart) -> list[Any]:
+    """The words that the feed-forward half raises by at least a thousandth."""
+    return [word for word in part.raised if word.after - word.before >= 0.001]
+
+
+# The sentences of the parts, and of the whole
+
+
+def say_pieces(result: ForwardPass) -> str:
+    total = len(result.tokens) + result.others
+    shown = f" {len(result.tokens)} of them are shown." if result.others else ""
+    return (
+        f"What goes in: {count(total, 'token')}, words or pieces of words.{shown} Grey ones are marks that BERT adds. "
+        "Every row from here to the right is one token."
+    )
+
+
+def say_vectors(result: ForwardPass) -> str:
+    names = addends(result)
+    if len(names) == 1:
+        how = f"Each token is looked up in a table: a vector of {result.hidden_size:,} numbers."
+    else:
+        what = {"word": "which token it is", "position": "where it stands", "segment": "which sentence it is in"}
+        listed = join_names([f"{name} ({what[name]})" for name in names])
+        how = f"Each token becomes the sum of vectors of {result.hidden_size:,} numbers: {listed}."
+    return f"{how} {NUMBERS} of these numbers are drawn, blue above 0 and orange below."
+
+
+def say_attention(result: ForwardPass, part: LayerPart, index: int) -> str:
+    start = f"Layer {index + 1}, attention: each token gathers from the others."
+    if not part.link:
+        return f"{start} There are no two words to connect."
+    always = " It looks the same distance away in most places." if part.link.positional else ""
+    return f"{start} In head {part.link.head}, {say_link(result, part.link)}.{always}"
+
+
+def say_link(result: ForwardPass, link: Link) -> str:
+    source, target = (name_at(result, position) for position in (link.source, link.target))
+    return f"{source} gives {percent(link.weight)} of its attention to {target}"
+
+
+def name_at(result: ForwardPass, position: int) -> str:
+    """The token at *position*, quoted; a number if it is not shown."""
+    if position in result.positions:
+        return quote(result.tokens[result.positions.index(position)])
+    return f"token {position + 1}"
+
+
+def say_feed_forward(result: ForwardPass, part: LayerPart, index: int) -> str:
+    token = quote(result.tokens[result.followed])
+    start = (
+        f"Layer {index + 1}, feed-forward: each token alone passes through {result.intermediate_size:,} neurons, which "
+        "add to its vector."
+    )
+    words = gains(part)
+    if not words:
+        return start
+    raised = [f"{quote(word.token)} from {percent(word.before)} to {percent(word.after)}" for word in words]
+    return f"{start} At {token} this raises {join_names(raised)}."
+
+
+def say_end(result: ForwardPass) -> str:
+    if result.end == "vector":
+        return (
+            f"What comes out: a vector of {result.hidden_size:,} numbers for each token. This checkpoint has no head "
+            "that reads them."
+        )
+    token, best = quote(result.tokens[result.followed]), result.answers[0]
+    number = measure(best.probability, result.scored)
+    if result.end in ("mask", "token"):
+        what = f"the head turns the vector of {token} into a probability for each of {result.vocab_size:,} pieces"
+    else:
+        what = f"the head turns the vector of {token} into {ENDS[result.end].format(token=token)}"
+    return f"What comes out: {what}. First is {quote(best.token)}, {number}."
+
+
+def say(result: ForwardPass) -> str:
+    total, layers = len(result.tokens) + result.others, len(result.layers)
+    goes = "goes" if total == 1 else "go"
+    each = "The one layer" if layers == 1 else f"Each of the {layers} layers"
+    sentences = [
+        f"{count(total, 'token')} {goes} in. {each} first lets every token take in something from the others "
+        "(attention), then changes each token by itself (feed-forward)."
+    ]
+    link = result.layers[result.open].link
+    if link and not link.positional:
+        sentences.append(f"In head {link.head}, {say_link(result, link)}.")
+    sentences.append(say_outcome(result))
+    sentences += [*result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
+    return " ".join(sentences)
+
+
+def say_outcome(result: ForwardPass) -> str:
+    """What comes out, and since which layer."""
+    if result.end == "vector":
+        return "A vector for each token comes out; this checkpoint has no head that reads them."
+    best, settled = result.answers[0], result.settled
+    outcome = f"{quote(best.token)} comes out ({measure(best.probability, result.scored)})"
+    if result.end == "token":
+        token = quote(result.tokens[result.followed])
+        return f"Nothing is hidden, so the head repeats the word at {token}. Hide a word to ask for a guess."
+    if settled is None or settled == 0:
+        return f"{outcome}."
+    return f"{outcome}; it is the first answer from layer {settled + 1} on."

@@ -1,0 +1,173 @@
+"""Rows of a probe: words or sentences with a label, read from the columns of a file and located in their texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from bertexplorer.answers.uploads import balanced_sample
+from bertexplorer.answers.vectors import piece_positions
+from bertexplorer.answers.word_occurrences import is_uncased, word_pattern
+from bertexplorer.errors import ExplorerError, first_clause
+from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
+from bertexplorer.settings import ASSETS
+from bertexplorer.views.rows import Cells, Row, RowProblem, UnusableCase, cell_text, first_cell, split_readable, table
+from bertexplorer.wording import counted
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+Task = Literal["part of speech", "number", "tense", "length", "word order"]
+Unit = Literal["word", "sentence"]
+FOLDER = ASSETS / "probes"
+MAX_GIVEN = 10_000  # rows
+FEWEST = 20  # rows to split
+TEXTS, DOCUMENTS = ("text", "sentence"), ("document", "group")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row. *start*, *end*: the characters of the word in *text*; of a sentence, all. *document*: rows with the same
+    one are never split; without such a column it is the text."""
+
+    line: int
+    text: str
+    word: str  # "" for a sentence
+    label: str
+    document: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ProbeData:
+    """The usable rows of a file for a checkpoint. The first three tuples are n long and in the order of the file."""
+
+    unit: Unit
+    examples: tuple[Example, ...]
+    encodings: tuple[Encoding, ...]
+    positions: tuple[tuple[int, ...], ...]  # of the tokens whose vectors are averaged
+    types: tuple[str, ...]  # the word, or the sentence, as the checkpoint tells them apart
+    unusable: tuple[RowProblem, ...]
+    left_out: int  # rows beyond the requested number
+
+
+LocatedRow = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
+
+
+def built_in(task: Task) -> list[Row]:
+    """The rows of a task that comes with the app, each with its line."""
+    return table(FOLDER / f"{task.replace(' ', '-')}.csv")
+
+
+def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeData:
+    """*most* of the rows at random (seed 0), as many of each label as possible, with their tokens.
+
+    Rows of words have the columns text, word, label and, for the word's nth occurrence, nth; rows of sentences have
+    text and label. Both may have a document. Raises ExplorerError for rows without these columns, for too few or too
+    many, for a single label, and for a label that cannot be split."""
+    rows, unusable = split_readable(rows)
+    unit = unit_of(rows)
+    located: list[LocatedRow] = []
+    for line, cells in rows:
+        lower = {str(name).lower(): cell for name, cell in cells.items()}
+        try:
+            located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
+        except UnusableCase as error:
+            unusable.append(RowProblem(line, str(error)))
+    located, dropped = drop_lone_labels([*located])
+    unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
+    order = np.random.default_rng(0).permutation(len(located)).tolist()
+    sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most, order)]
+    check_trainable([example for example, _, _ in sampled], unusable)
+    ignore_case = is_uncased(checkpoint.tokenizer)
+    types = tuple(
+        name.casefold() if ignore_case else name for name in (example.word or example.text for example, _, _ in sampled)
+    )
+    examples, encodings, positions = zip(*sampled, strict=True)
+    return ProbeData(unit, examples, encodings, positions, types, tuple(unusable), len(located) - len(sampled))
+
+
+def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[RowProblem]]:
+    """(the rows whose label can be both learned and tested, the others); all and none if fewer than two labels can."""
+    documents: dict[str, set[str]] = {}
+    for example, _, _ in located:
+        documents.setdefault(example.label, set()).add(example.document)
+    if sum(len(documents_of_label) > 1 for documents_of_label in documents.values()) < 2:
+        return located, []
+    dropped = [
+        RowProblem(example.line, f"has the label {example.label!r:.40}, which occurs in no other document")
+        for example, _, _ in located
+        if len(documents[example.label]) == 1
+    ]
+    return [row for row in located if len(documents[row[0].label]) > 1], dropped
+
+
+def unit_of(rows: Sequence[Row]) -> Unit:
+    """Whether the rows are about words or sentences. Raises ExplorerError if they are about neither, or too many."""
+    if len(rows) > MAX_GIVEN:
+        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MAX_GIVEN:,}. Give fewer.")
+    columns = {str(name).lower() for _, cells in rows for name in cells}
+    if not (columns & {*TEXTS} and "label" in columns):
+        received = f"The columns {', '.join(sorted(columns))[:200]}" if columns else "No rows"
+        raise ExplorerError(
+            f"{received} cannot be probed. Wanted: text and label for sentences; text, word and label for words; also "
+            "document, whose rows stay together."
+        )
+    return "word" if "word" in columns else "sentence"
+
+
+def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
+    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableCase."""
+    text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
+    try:
+        encoding = tokenizer.encode(Text(text))
+    except ExplorerError as error:
+        raise UnusableCase(f"cannot be read: {first_clause(error)}") from error
+    if encoding.left_out:
+        size = len(encoding) + encoding.left_out
+        raise UnusableCase(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
+    word = first_cell(cells, "word") if unit == "word" else ""
+    start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
+    positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
+    if all(encoding.special[i] for i in positions):
+        raise UnusableCase(
+            "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
+        )
+    document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
+    return Example(line, encoding.texts[0], word, label, document, start, end), encoding, positions
+
+
+def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple[int, int]:
+    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableCase if it is not there."""
+    nth = cell_text(cells.get("nth")) or "1"
+    if not (nth.isascii() and nth.isdigit() and int(nth[:6]) >= 1):
+        raise UnusableCase(f"has nth = {nth!r:.40}; wanted a whole number from 1")
+    spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
+    if len(spans) < int(nth[:6]):
+        times = counted(len(spans), "time")
+        raise UnusableCase(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
+    return spans[int(nth[:6]) - 1]
+
+
+def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem]) -> None:
+    """Raises ExplorerError if a probe cannot be trained and tested on *examples*."""
+    if len(examples) < FEWEST:
+        why = f" Line {unusable[0].line} {unusable[0].what}." if unusable else ""
+        usable = counted(len(examples), "row")
+        raise ExplorerError(f"{usable} can be used; wanted {FEWEST} at least.{why} Give more rows.")
+    counts = Counter(example.label for example in examples)
+    if len(counts) == 1:
+        raise ExplorerError(f"All rows have the label {examples[0].label!r:.40}. Give rows of two labels at least.")
+    for label, count in counts.items():
+        if count == 1:
+            raise ExplorerError(f"The label {label!r:.40} occurs once. Give more rows of it, or leave it out.")
+        if len({example.document for example in examples if example.label == label}) == 1:
+            raise ExplorerError(
+                f"The label {label!r:.40} occurs in one document only, so it cannot be both learned and tested. Give "
+                "it a second document."
+            )

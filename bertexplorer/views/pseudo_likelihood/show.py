@@ -1,0 +1,86 @@
+"""Figure for pseudo-likelihood: how surprising each token is, and the same numbers as colours for the strip."""
+
+import math
+
+import numpy as np
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.style import ACCENT, count, decimal, finish, label, percent, quote
+from bertexplorer.views.pseudo_likelihood.compute import PseudoLikelihood
+from bertexplorer.views.view import Example, View
+
+VIEW = View(
+    __package__,
+    "Fill-mask",
+    place=3,
+    title="Whole sentence",
+    question="How likely is this sentence, word by word?",
+    note=(
+        "Each word is judged with all the others in view, so this is not the probability of the sentence and cannot be "
+        "compared with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
+        "checkpoint."
+    ),
+    papers=(
+        "Salazar et al., 2020, Masked Language Model Scoring",
+        "Kauf and Ivanova, 2023, A Better Way to Do Masked Language Model Scoring",
+    ),
+    examples=(
+        Example("An ordinary sentence", "The man went to the store to buy some milk.", shows="perplexity() < 10"),
+        Example("One odd word", "The man went to the store to buy some justice.", shows='surprise() == "justice"'),
+        Example("Agreement", "The keys to the cabinet is on the table.", shows='surprise() == "is"'),
+        Example("Garden path", "The old man the boat.", shows="perplexity() > 20"),
+        Example("Man and store swapped", "The store went to the man to buy some milk.", shows="perplexity() > 10"),
+    ),
+)
+
+LEVEL = 8  # bars whose numbers fit side by side on a phone; more are rotated
+
+
+def draw(result: PseudoLikelihood) -> Chart:
+    positions = np.flatnonzero(result.ranks)
+    bits = -result.log_probabilities[positions] / math.log(2)
+    shares = np.exp(result.log_probabilities[positions])
+    labels = [label(result.tokens[i], 16) for i in positions]
+    ranks = result.ranks[positions]
+    few = len(positions) <= LEVEL
+    hovers = [f"{name}: {percent(float(p))}, rank {r:,}" for name, p, r in zip(labels, shares, ranks, strict=True)]
+    fig = Chart()
+    fig.add_bar(
+        x=list(range(len(positions))),
+        y=bits,
+        marker={"color": ACCENT},
+        text=[percent(float(p)) for p in shares] if len(positions) <= 24 else None,
+        textposition="outside",
+        textangle=0 if few else -90,
+        constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
+        textfont=None if few else {"size": 12},
+        cliponaxis=False,
+        customdata=hovers,
+        hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
+    )
+    ticks = kit.ticks(labels, step=max(1, math.ceil(len(positions) / 24)), mono=13)
+    fig.update_xaxes(showgrid=False, tickangle=-45, **ticks)
+    fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])
+    return finish(fig, 420, bargap=0.25)
+
+
+def colours(result: PseudoLikelihood) -> dict[int, float]:
+    """Position -> probability, 0 to 1, for the strip."""
+    return {int(i): math.exp(float(result.log_probabilities[i])) for i in np.flatnonzero(result.ranks)}
+
+
+def say(result: PseudoLikelihood) -> str:
+    positions = np.flatnonzero(result.ranks)
+    worst = int(positions[np.argmin(result.log_probabilities[positions])])
+    share = percent(math.exp(float(result.log_probabilities[worst])))
+    part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
+    sentence = (
+        f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
+        f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
+        f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are the checkpoint's own first choice."
+    )
+    if result.holes:
+        stay = "stays a hole in every pass and has" if result.holes == 1 else "stay holes in every pass and have"
+        sentence += f" The {count(result.holes, 'mask')} in the text {stay} no score: type a word there to score it."
+    return sentence

@@ -1,0 +1,72 @@
+"""Rows of a file, for suites and probes: cells as texts, and the rows that cannot be used."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.charts.style import count, join_names
+
+LISTED = 1000  # cases in the table
+
+Cells = Mapping[str, Any]
+Row = tuple[int, Cells]  # (line of the file, cells by column)
+UNREAD = "\0unread"  # the only column of a row that its file's reader could not read; the cell says why
+
+
+@dataclass(frozen=True)
+class RowProblem:
+    """A row that cannot be used. *line*: where it starts."""
+
+    line: int
+    what: str
+
+
+class UnusableCase(Exception):
+    """Raised if a row cannot be used; the message says why."""
+
+
+def split_readable(rows: Sequence[Row]) -> tuple[list[Row], list[RowProblem]]:
+    """(the rows that their file's reader could read, the others)."""
+    unread = [RowProblem(line, cells[UNREAD]) for line, cells in rows if UNREAD in cells]
+    return [row for row in rows if UNREAD not in row[1]], unread
+
+
+def table(path: Path) -> list[Row]:
+    """The rows of a CSV that comes with the app, each with its line."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(enumerate(csv.DictReader(file), 2))
+
+
+def as_list(cell: Any) -> list[Any]:
+    """A cell as a list."""
+    if isinstance(cell, list):
+        return cell
+    return [cell] if cell else []
+
+
+def cell_text(cell: Any) -> str:
+    """A cell as a text without the spaces around it."""
+    return "" if cell is None else str(cell).strip()
+
+
+def first_cell(cells: Cells, *names: str) -> str:
+    """The first of the columns *names* that holds a text. Raises UnusableCase if none does."""
+    text = next((text for name in names if (text := cell_text(cells.get(name)))), "")
+    if not text:
+        raise UnusableCase(f"has no {names[0]}")
+    return text
+
+
+def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
+    """The rows that could not be used, with the reason."""
+    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]
+
+
+def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
+    """The number of rows that could not be *done*, and the reason for the first ones."""
+    lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
+    return f"{count(len(rows), 'row')} could not be {done}: {lines}"

@@ -1,0 +1,311 @@
+"""Figure for saliency: a bar for each token, to the right or the left of zero; several methods as columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertexplorer.answers.attribution import Attribution
+from bertexplorer.charts import kit
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.style import (
+    ACCENT,
+    LIGHT_SIGNED,
+    ORANGE,
+    TEXT,
+    begin,
+    beyond_limit,
+    capital,
+    coloured,
+    decimal,
+    finish,
+    join_names,
+    label,
+    only_first_mask,
+    percent,
+    quote,
+    signed,
+)
+from bertexplorer.views.saliency.compute import Saliency, shares
+from bertexplorer.views.view import Example, View
+
+VIEW = View(
+    __package__,
+    "Saliency",
+    place=1,
+    title="Saliency",
+    question="Which words mattered?",
+    note=(
+        "Each method asks a different question: what a small change of a word's vector would do, what hiding the word "
+        "does, or where attention goes. None of them is a reason that BERT gives. If they disagree, try the view "
+        "Referee. A word that scores zero may still matter together with another one."
+    ),
+    papers=(
+        "Sundararajan et al., 2017, Axiomatic Attribution for Deep Networks",
+        "Shrikumar et al., 2016, Not Just a Black Box",
+        "Li et al., 2016, Understanding Neural Networks through Representation Erasure",
+        "Ribeiro et al., 2016, LIME",
+        "Lundberg and Lee, 2017, A Unified Approach to Interpreting Model Predictions (SHAP)",
+        "Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",
+    ),
+    examples=(
+        Example("A fish", "The fish swims in the [MASK].", shows='order() == "swims" or order(2) == "swims"'),
+        Example("All methods", "The hen laid an [MASK].", options={"method": "all"}, shows='answer() == "egg"'),
+        Example(
+            "The keys to the cabinet",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"method": "occlusion", "word": "are"},
+            shows='order() == "keys"',
+        ),
+        Example(
+            "Does B follow A?",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            {"target": "next sentence", "method": "all"},
+            shows='p() > 0.5 and order() == "store"',
+        ),
+        Example(
+            "A baseline that fails",
+            "Paris is the capital of [MASK].",
+            options={"baseline": "[PAD]", "steps": 8},
+            shows='answer() == "france"',
+        ),
+    ),
+    slow=True,
+)
+
+DRAWN = 40  # units to draw; the strongest, in a longer text
+ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
+LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
+SHARES = ("attention", "rollout")  # methods without a sign, about no answer
+GRADIENTS = ("integrated gradients", "gradient x input")
+HEADINGS = {
+    "integrated gradients": "IG",
+    "gradient x input": "grad<br>× input",
+    "occlusion": "occlu-<br>sion",
+    "attention": "atten-<br>tion",
+}
+NUMBER = {"next sentence": "log-odds", "score": "score"}  # the explained number; otherwise the log-probability, in nats
+OFF = 0.05  # of the rise; integrated gradients that miss it by more are unreliable
+
+
+def draw(result: Saliency) -> Chart:
+    return bars(result) if len(result.attributions) == 1 else columns(result)
+
+
+def drawn_units(result: Saliency) -> list[int]:
+    """The units to draw, in the order of the text: all of them, or those with the largest shares."""
+    most = np.max([np.abs(shares(attribution)) for attribution in result.attributions], axis=0)
+    return sorted(np.argsort(-most, kind="stable")[:DRAWN].tolist())
+
+
+def bars(result: Saliency) -> Chart:
+    (attribution,) = result.attributions
+    rows = drawn_units(result)
+    scores = attribution.scores[rows]
+    text = [number(attribution, float(score)) for score in scores]
+    bars = kit.bars(
+        scores, None, text=text, hover=hover(result, attribution, rows), textfont={"size": 13, "color": TEXT}
+    )
+    bars["marker"] = {
+        "color": [ACCENT if score >= 0 else ORANGE for score in scores],
+        "opacity": [0.5 if result.units[i].special else 1.0 for i in rows],
+    }
+    fig = Chart([bars])
+    fig.update_xaxes(range=kit.from_zero(scores.tolist()), showticklabels=False, showgrid=False)
+    name_rows(fig, result, rows, LETTERS["bars"])
+    fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
+    if attribution.method in SHARES:
+        caption = f"share of what {attention_source(result)} takes in"
+    elif result.target == "score":
+        caption = directions(result)
+    else:
+        caption = f"{directions(result)}, in nats"
+    above = heading(fig, caption, result)
+    return finish(fig, max(300, above + 16 + ROW * len(rows)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
+
+
+def columns(result: Saliency) -> Chart:
+    """A column for each method. Scores are shares of the sum of their magnitudes, so that all methods have the same
+    scale."""
+    rows = drawn_units(result)
+    cells = np.array([shares(attribution)[rows] for attribution in result.attributions])
+    texts = [[whole_percent(f, float(c)) for c in row] for f, row in zip(result.attributions, cells, strict=True)]
+    tips = [hover(result, attribution, rows) for attribution in result.attributions]
+    root = np.sign(cells) * np.sqrt(np.abs(cells))  # a single large share would leave all other cells white
+    most = float(np.abs(root).max()) or 1.0
+    text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
+    fig = Chart([kit.cells(root.T, LIGHT_SIGNED, -most, most, text=text, hover=hovers, gap=2)])
+    names = [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions]
+    fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 12}, showgrid=False, **kit.ticks(names))
+    name_rows(fig, result, rows, LETTERS["columns"])
+    above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
+    return finish(fig, max(300, above + 16 + CELL * len(rows)), margin={"l": 8, "r": 8, "t": above, "b": 8})
+
+
+def name_rows(fig: Chart, result: Saliency, rows: Sequence[int], letters: int) -> None:
+    """The units on the y axis, the first one on top."""
+    ticks = kit.ticks([label(result.units[i].label, letters) for i in rows], mono=13)
+    fig.update_yaxes(range=[len(rows) - 0.5, -0.5], showgrid=False, **ticks)
+
+
+def heading(fig: Chart, text: str, result: Saliency, shift: int = 4) -> int:
+    """Write *text* above the plot, with a note if only some units are drawn. Returns the height in pixels."""
+    if len(result.units) > DRAWN:
+        text += f"<br>the {DRAWN} strongest of {len(result.units):,}"
+    fig.add_annotation(kit.above(text, shift))
+    return 14 + 20 * (text.count("<br>") + 1)
+
+
+def directions(result: Saliency) -> str:
+    """The meaning of the two signs."""
+    answer = label(result.answer, 14)
+    return f"{coloured('◀', ORANGE)} against {answer} for {coloured('▶', ACCENT)}"
+
+
+def attention_source(result: Saliency) -> str:
+    """The token that the attention starts from."""
+    if result.pooled:
+        return "the average token"
+    if result.target in ("tag", "span start", "span end"):
+        return quote(next(unit.label for unit in result.units if result.position in unit.positions))
+    return "the mask" if result.target == "mask" else "[CLS]"
+
+
+def measure_name(result: Saliency) -> str:
+    """The name of the explained number."""
+    return "cosine" if result.bi_encoder else NUMBER.get(result.target, "log-probability")
+
+
+def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> list[str]:
+    share = shares(attribution)
+    tips = []
+    for i in rows:
+        score = number(attribution, float(attribution.scores[i]))
+        tip = f"{label(result.units[i].label, 30)}, {attribution.method}: {score}"
+        if attribution.errors is not None:
+            tip += f" ± {decimal(float(attribution.errors[i]), 3)} (standard error)"
+        if attribution.method not in SHARES:
+            tip += f", {whole_percent(attribution, float(share[i]))} % of the total"
+        tips.append(tip)
+    return tips
+
+
+def number(attribution: Attribution, score: float) -> str:
+    return percent(score) if attribution.method in SHARES else signed(score, 2)
+
+
+def whole_percent(attribution: Attribution, share: float) -> str:
+    return signed(100 * share, 0).removeprefix("+" if attribution.method in SHARES else "")
+
+
+def colours(result: Saliency) -> dict[int, float]:
+    """Position -> score for the strip, -1 (against the answer) to 1, by the first method."""
+    scores = result.attributions[0].scores
+    top = float(np.abs(scores).max()) or 1.0
+    return {p: float(score) / top for unit, score in zip(result.units, scores, strict=True) for p in unit.positions}
+
+
+def say(result: Saliency) -> str:
+    """The units that support the answer, by each method, and the completeness of integrated gradients."""
+    sentences = [say_value(result)]
+    is_single = len(result.attributions) == 1
+    sentences.append(say_strongest(result, result.attributions[0]) if is_single else say_firsts(result))
+    sentences += [completeness(result, attribution) for attribution in result.attributions if attribution.completeness]
+    sentences += remarks(result)
+    return " ".join(sentences)
+
+
+def say_value(result: Saliency) -> str:
+    """The explained number."""
+    if result.target != "score":
+        value = log_probability(result.value) if result.target != "next sentence" else signed(result.value, 2)
+        return f"{quote(result.answer)} has {percent(result.probability)} here ({measure_name(result)} {value})."
+    start = begin(result.answer)
+    return f"{capital(start)} {decimal(result.value)} here."
+
+
+def log_probability(value: float) -> str:
+    """A log-probability; one near 0 with a third digit, because only certainty is 0."""
+    if value > -0.0005:
+        return "> −0.001" if value < 0 else "0"
+    return decimal(value, 2 if value <= -0.005 else 3)
+
+
+def say_strongest(result: Saliency, attribution: Attribution) -> str:
+    """The three largest scores above zero, and the one furthest below."""
+    order = np.argsort(-attribution.scores, kind="stable")
+    best = [
+        f"{quote(result.units[i].label)} ({number(attribution, float(attribution.scores[i]))})"
+        for i in order[:3]
+        if attribution.scores[i] > 0
+    ]
+    if attribution.method in SHARES:
+        way = "in the last layer looks most at" if attribution.method == "attention" else "takes most, by rollout, from"
+        name = capital(attention_source(result))
+        return f"{name} {way} {join_names(best)}; that is about no answer in particular."
+    words = f"By {attribution.method} " + (f"it rests most on {join_names(best)}" if best else "nothing speaks for it")
+    worst = order[-1]
+    score = float(attribution.scores[worst])
+    against = f"; {quote(result.units[worst].label)} speaks against it most ({number(attribution, score)})"
+    return words + (against if score < 0 else "") + "."
+
+
+def say_firsts(result: Saliency) -> str:
+    """The unit that supports the answer most, by each method."""
+    by: dict[str, list[str]] = {}
+    for attribution in result.attributions:
+        best = int(np.argmax(attribution.scores))
+        name = quote(result.units[best].label) if attribution.scores[best] > 0 else "nothing"
+        by.setdefault(name, []).append(attribution.method)
+    parts = [f"{name} for {join_names(methods)}" for name, methods in by.items()]
+    return f"What speaks for it most is {'; '.join(parts)}."
+
+
+def completeness(result: Saliency, attribution: Attribution) -> str:
+    """How far the sum of the scores misses the value that it must have."""
+    if attribution.completeness is None:
+        return ""
+    rise, error = attribution.completeness.rise, attribution.completeness.error
+    filler = "the zero vector" if result.baseline == "zero" else result.baseline
+    alone, in_all = (" of one text at a time", " in all") if result.bi_encoder else ("", "")
+    sentence = (
+        f"Against {filler} in place of every word{alone}, the text changes the {measure_name(result)} by "
+        f"{signed(rise, 2)}{in_all}; the scores of integrated gradients add up to that"
+    )
+    if signed(error, 3) == "0":
+        return f"{sentence} within 0.001."
+    off = abs(error / rise) if rise else 1.0
+    part = percent(off).replace("<", "less than") + " of it" if off < 1 else "as large as itself"
+    sentence += f" with an error of {signed(error, 3)}, {part}"
+    return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
+
+
+def say_samples(attribution: Attribution) -> str:
+    """Whether SHAP is exact; if not, how far it may be off."""
+    texts = f"{attribution.samples:,} texts"
+    if attribution.exact:
+        return f"SHAP is exact: it read every combination, {texts}."
+    if attribution.errors is None:
+        return f"SHAP is estimated from {texts}, too few to say how far it is off."
+    most = decimal(float(attribution.errors.max()), 3)
+    return f"SHAP is estimated from {texts}: the standard error of a score is {most} at most."
+
+
+def remarks(result: Saliency) -> list[str]:
+    """What this result leaves out or does more coarsely."""
+    sentences = []
+    for attribution in result.attributions:
+        if attribution.group > 1:
+            read = f" and read {attribution.samples} texts" if attribution.method == "LIME" else ""
+            name = attribution.method if attribution.method.isupper() else attribution.method.capitalize()
+            what = "words" if result.merged else "tokens"
+            sentences.append(
+                f"The text is long: {name} hid up to {attribution.group} neighbouring {what} at a time{read}."
+            )
+        if attribution.method == "SHAP" and attribution.samples:
+            sentences.append(say_samples(attribution))
+    if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
+        sentences.append("Gradients were taken in fp32.")
+    if len(result.units) > DRAWN:
+        sentences.append(f"The {DRAWN} strongest of {len(result.units):,} are drawn.")
+    return [*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]

@@ -1,0 +1,269 @@
+"""Figure for the similarity of two sentences: what each two words add to it, and what unrelated sentences have."""
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.style import (
+    ACCENT,
+    LIGHT_SIGNED,
+    MONO,
+    PALE,
+    SHADES,
+    clip,
+    count,
+    decimal,
+    finish,
+    join_names,
+    label,
+    percent,
+    quote,
+    safe,
+    signed,
+)
+from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, Part, SentenceSimilarity
+from bertexplorer.views.view import Example, View
+
+KIDS = ("The children are playing football in the park.", "Kids kick a ball on the grass.")
+VIEW = View(
+    __package__,
+    "Sentences",
+    place=3,
+    title="Similarity",
+    question="Why are these two similar?",
+    note=(
+        "A cosine means nothing alone: some checkpoints give 0.4 to any two sentences, so look at where unrelated ones "
+        "lie. Similar is what the training made similar, often the topic: “open” and “closed”, or the dog that bit the "
+        "man and the man that bit the dog, come out close. Tokens of the last layer have read the whole text, so that "
+        "a full stop may carry much of it; ask for the words that go in to see what brought it there."
+    ),
+    papers=(
+        "Reimers and Gurevych, 2019, Sentence-BERT",
+        "Moeller et al., 2023, An Attribution Method for Siamese Encoders",
+        "Sundararajan et al., 2017, Axiomatic Attribution for Deep Networks",
+    ),
+    examples=(
+        Example(
+            "Other words, same meaning",
+            *KIDS,
+            shows="similarity() > chance() + 0.3 and as_similar() == 0 and shared_words() <= 1",
+        ),
+        Example(
+            "Which words did it",
+            *KIDS,
+            {"terms": "input words"},
+            shows='top_first() == "children" and top_second() == "kids"',
+        ),
+        Example("Who bit whom", "The dog bit the man.", "The man bit the dog.", shows="similarity() > 0.95"),
+        Example(
+            "Open and closed", "The museum is open today.", "The museum is closed today.", shows="similarity() > 0.8"
+        ),
+        Example(
+            "Nothing in common",
+            "The stock market fell sharply.",
+            "She planted tulips in the garden.",
+            shows="as_similar() > 0.2",
+        ),
+    ),
+    slow=True,
+    needs=("lines",),
+)
+
+# pixels: a row, one of several texts, the lowest panel, the gap
+CELL = 30
+TEXT = 34
+HISTOGRAM = 120
+GAP = 92
+BINS = 40
+NUMBERED = 12  # words of a side up to which cells show their numbers
+FEW = 4  # texts up to which cells show numbers of any size
+OFF = 0.05  # of the similarity: a gap beyond it is too large
+FAR = ("euclidean", "manhattan")  # distances: the table has them with a minus
+NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "manhattan": "Manhattan distance"}
+
+
+def draw(result: SentenceSimilarity) -> Chart:
+    """A cell for each two words; below, the similarities of unrelated pairs with a line at this one."""
+    several = [TEXT * len(result.group)] if result.group else []
+    heights = [max(120, CELL * len(result.rows)), *several, HISTOGRAM]
+    fig = kit.panels(heights, GAP)
+    draw_cells(fig, result)
+    if result.table is not None:
+        draw_group(fig, result, result.table)
+    draw_chance(fig, result, row=len(heights))
+    fig.presses = switch(result)
+    return finish(fig, kit.height_of(heights, GAP) + 180, margin={"l": 8, "r": 44, "t": 124, "b": 56})
+
+
+def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
+    most = float(np.abs(result.matrix).max()) or 1.0
+    small = len(result.columns) <= NUMBERED
+    text = [[hundredths(float(value)) if small else "" for value in line] for line in result.matrix]
+    hovers = [
+        [
+            f"{cell_name(row)} and {cell_name(column)}: {signed(float(result.matrix[i, j]), 4)}"
+            for j, column in enumerate(result.columns)
+        ]
+        for i, row in enumerate(result.rows)
+    ]
+    cells = kit.cells(result.matrix, LIGHT_SIGNED, -most, most, text=text, hover=hovers, textfont=kit.ink(12), gap=2)
+    fig.add_trace(cells, 1, 1)
+    font = {"tickfont": {"family": MONO, "size": 13}}
+    names = kit.ticks([label(part.label, 14) for part in result.columns])
+    fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
+    fig.update_yaxes(**kit.down([label(part.label, 14) for part in result.rows], mono=13), row=1, col=1)
+    of = "dot product" if result.measure == "dot" else "cosine"
+    unit = f",<br>in hundredths of the {of} (12 is 0.12)" if small else ""
+    fig.add_annotation(kit.above(f"what each two words add{unit}", 92, row=1))
+
+
+def draw_group(fig: Chart, result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> None:
+    """The similarity of each two of several texts, in the second panel. A press on a cell opens the pair."""
+    group = result.group
+    leads = [[open_pair(result, first, second) for second in group] for first in group]
+    shown = np.abs(table) if result.measure in FAR else table
+    whole = result.measure == "cosine"  # two digits fit into a cell on a phone
+    text = [[decimal(float(100 * value if whole else value), 0 if whole else 2) for value in line] for line in shown]
+    if len(group) > NUMBERED or (not whole and len(group) > FEW):
+        text = [["" for _ in line] for line in shown]
+    tips = [
+        [
+            f"{label(first, 40)}<br>{label(second, 40)}<br>{decimal(float(shown[i, j]), 3)}"
+            for j, second in enumerate(group)
+        ]
+        for i, first in enumerate(group)
+    ]
+    apart = table[~np.eye(len(group), dtype=bool)]
+    low, high = float(apart.min()), float(apart.max())
+    cells = kit.cells(table, SHADES, low - 0.01, high + 0.01, text=text, customdata=leads, gap=2)
+    fig.add_trace({**cells, "hovertext": tips, "hovertemplate": "%{hovertext}<extra></extra>"}, 2, 1)
+    names = [f"{number}. {label(text, 11)}" for number, text in enumerate(group, 1)]
+    fig.update_yaxes(**kit.down(names), row=2, col=1)
+    fig.update_xaxes(side="top", **kit.counted(len(group)), row=2, col=1)
+    unit = ", in hundredths" if whole and text[0][0] else ""
+    fig.add_annotation(kit.above(f"each two of all texts{unit};<br>press a cell to open the pair", 28, row=2))
+
+
+def open_pair(result: SentenceSimilarity, first: str, second: str) -> dict[str, object]:
+    """Where a press on a cell leads: to this pair, with the other texts beside it."""
+    others = [text for text in result.group if text not in (first, second) and "|" not in text]
+    return {"text": safe(first), "pair": safe(second), "set": {"others": safe(" | ".join(others))}}
+
+
+def hundredths(value: float) -> str:
+    """A number in a cell; nothing for one that would be 0."""
+    return "" if abs(value) < 0.005 else decimal(100 * value, 0)
+
+
+def cell_name(part: Part) -> str:
+    return label(part.label, 30) if part.position is not None else part.label
+
+
+def draw_chance(fig: Chart, result: SentenceSimilarity, row: int) -> None:
+    """How many pairs of unrelated lines have each similarity."""
+    low = min(float(result.chance[0]), result.similarity)
+    high = max(float(result.chance[-1]), result.similarity)
+    room = 0.03 * (high - low) or 1.0
+    counts, edges = np.histogram(result.chance, bins=BINS, range=(low, high))
+    middles = (edges[:-1] + edges[1:]) / 2
+    hovers = [f"{decimal(float(edge))}: {count(int(n), 'pair')}" for edge, n in zip(middles, counts, strict=True)]
+    bars = {"type": "bar", "x": middles.tolist(), "y": counts.tolist(), "marker": {"color": PALE}}
+    fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, row, 1)
+    fig.add_vline(x=result.similarity, line={"color": ACCENT, "width": 3}, row=row, col=1)
+    fig.update_yaxes(visible=False, row=row, col=1)
+    fig.update_xaxes(
+        title=kit.title(NAMES[result.measure], 6, 13), showgrid=False, range=[low - room, high + room], row=row, col=1
+    )
+    lines = "your lines" if result.own_lines else "unrelated sentences"
+    fig.add_annotation(kit.above(f"pairs of {lines}; the line: these two texts", 4, row=row))
+    fig.update_layout(bargap=0.05)
+
+
+def switch(result: SentenceSimilarity) -> list[dict[str, object]]:
+    """A button that leads to the other kind of parts."""
+    if result.exact:
+        return [{"text": "Which words brought it there?", "set": {"terms": "input words"}}]
+    return [{"text": "Where is it in the last layer?", "set": {"terms": "last layer"}}] if result.is_sum else []
+
+
+def colours(result: SentenceSimilarity) -> dict[int, float]:
+    """Position -> shade for the strip, -1 to 1: what the word adds."""
+    most = max(map(abs, result.shown.values()), default=0.0) or 1.0
+    return {position: value / most for position, value in result.shown.items()}
+
+
+def say(result: SentenceSimilarity) -> str:
+    return " ".join([say_number(result), *say_group(result), say_words(result), say_sum(result), *remarks(result)])
+
+
+def say_number(result: SentenceSimilarity) -> str:
+    """The similarity beside that of unrelated pairs."""
+    pairs, above = len(result.chance), result.as_similar
+    lines = "your lines" if result.own_lines else "unrelated sentences"
+    is_far = result.measure in FAR
+    number = decimal(-result.similarity if is_far else result.similarity)
+    usual = decimal(float(abs(result.chance.mean()) if is_far else result.chance.mean()))
+    as_many = {0: "none is", 1: "one is"}.get(above, f"{above:,} ({percent(above / pairs)}) are")
+    return (
+        f"The {NAMES[result.measure]} is {number}. Of {count(pairs, 'pair')} of {lines}, whose mean is {usual}, "
+        f"{as_many} at least as similar."
+    )
+
+
+def say_group(result: SentenceSimilarity) -> list[str]:
+    """Which two of several texts are most similar."""
+    if result.table is None:
+        return []
+    first, second = (quote(clip(result.group[i], 50)) for i in result.closest)
+    value = float(result.table[result.closest])
+    number = decimal(-value if result.measure in FAR else value)
+    return [f"Of {len(result.group)} texts, {first} and {second} are most similar ({number})."]
+
+
+def say_words(result: SentenceSimilarity) -> str:
+    """The pairs of words that add most."""
+    best = [(i, j) for i, j in result.pairs[:3] if result.matrix[i, j] > 0]
+    if not best:
+        return "No two words add to it."
+    names = [
+        f"{quote(clip(result.rows[i].label))} with {quote(clip(result.columns[j].label))} "
+        f"({signed(float(result.matrix[i, j]), 3)})"
+        for i, j in best
+    ]
+    return f"Of the words, most is added by {join_names(names)}."
+
+
+def say_sum(result: SentenceSimilarity) -> str:
+    """What the cells are, and what they sum to."""
+    of = "dot product" if result.measure == "dot" else "cosine"
+    number = decimal(result.total)
+    if result.exact:
+        marks = ""
+        if any(part.label == MARKS for part in result.rows):
+            marks = f" “{MARKS}” is the special tokens together."
+        return (
+            f"The cells sum to the {of} exactly.{marks} They are of the last layer, whose tokens have read each other, "
+            "so they say where the similarity is, not which word brought it there."
+        )
+    gap = abs(result.gap)
+    error = "within 0.001" if gap < 0.001 else f"with an error of {signed(-result.gap, 3)}"
+    sentence = (
+        "The cells are integrated gradients of the words that go in: what each adds on the way from a text of masks, "
+        f"whose own part is the row “{MASKS}”. They sum to the {of} {number} {error}"
+    )
+    too_far = gap > OFF * max(abs(result.total), 0.1)
+    return f"{sentence}: too much to rely on small cells." if too_far else f"{sentence}."
+
+
+def remarks(result: SentenceSimilarity) -> list[str]:
+    """How the vectors are made, and what is left out."""
+    sentences = [f"Each text’s vector is {result.pipeline}."]
+    names = [quote(clip(prompt, 40)) for prompt in result.prompts]
+    if any(result.prompts):
+        first, second = (name if prompt else "nothing" for name, prompt in zip(names, result.prompts, strict=True))
+        sentences.append(f"Before the first text stands {first}, before the second {second}.")
+    for tokens, which in zip(result.cut, ("first", "second"), strict=True):
+        if tokens:
+            sentences.append(f"{count(tokens, 'token')} of the {which} text are beyond the limit and not read.")
+    return [*sentences, *([result.notes] if result.notes else [])]

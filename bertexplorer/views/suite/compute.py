@@ -1,0 +1,216 @@
+"""Suite: an evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from bertexplorer.answers.uploads import balanced_sample, check_given
+from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+from bertexplorer.options import Option
+from bertexplorer.views import facts
+from bertexplorer.views.rows import Row, RowProblem
+from bertexplorer.views.suite.bootstrap import Interval, interval
+from bertexplorer.views.suite.cases import BuiltIn, Kind, built_in, cases
+from bertexplorer.views.suite.paired import comparison_tables as comparison_tables
+from bertexplorer.views.suite.scores import Outcome, Scorer, Scoring
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+FEW = 30  # cases below which a share says little
+MAX_CASES = 1000  # cases at once
+KEYS, MEASURE = ("category",), "right"
+
+
+@dataclass(frozen=True)
+class Options:
+    suite: Annotated[BuiltIn, Option("Suite", info="built in; or upload rows of your own")] = "everyday"
+    scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
+        "the whole sentence"
+    )
+    most: Annotated[int, Option("Cases at most", 1, MAX_CASES, info="the same number of each category")] = 200
+    rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in suite", by_page=True)] = ""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of a category, or of all cases, that a checkpoint gets right."""
+
+    name: str
+    count: int
+    right: float  # 0 to 1; for stereotype pairs, the share in which the stereotype is preferred
+    interval: Interval  # 95 %, by bootstrap
+    baseline: float | None  # the share that word frequency alone gets right, or always the most frequent answer
+    top5: float | None = None  # of a cloze: the share whose answer is among the first five
+    mrr: float | None = None  # of a cloze: mean reciprocal rank
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    kind: Kind
+    scoring: Scoring
+    total: Share
+    shares: tuple[Share, ...]  # by category, in the order of the rows; () if there is only one
+    chance: float | None  # the share that guessing gets right; None where there is nothing to guess
+    outcomes: tuple[Outcome, ...]
+    unusable: tuple[RowProblem, ...]  # rows that were not scored, with the reason
+    left_out: int  # cases beyond Options.most
+
+
+def run(
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
+) -> Suite:
+    """Score each of *rows*, or of the built-in suite. *text* is not read.
+
+    The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
+    that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
+    check_given("rows", options.rows, rows)
+    kind, all_cases, unusable = cases(rows or built_in(options.suite))
+    sampled = [all_cases[i] for i in balanced_sample([case.category for case in all_cases], options.most)]
+    scorer = Scorer(checkpoint, kind, options.scoring)
+    progress.expect(sum(map(scorer.cost, sampled)))
+    outcomes: list[Outcome] = []
+    for outcome in scorer.outcomes(sampled):
+        if isinstance(outcome, Outcome):
+            outcomes.append(outcome)
+        else:
+            unusable.append(outcome)
+    name = "uploaded rows" if rows else options.suite
+    chance = scorer.guess([outcome.case for outcome in outcomes])
+    return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
+
+
+def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+    """(the labels, the most frequent right one first; how many rows with the right label of each line were given the
+    label of each column). Both are empty for any other kind than labels."""
+    if result.kind != "labels":
+        return (), ()
+    gold_counts = Counter(outcome.case.answers[0] for outcome in result.outcomes)
+    pairs = Counter((outcome.case.answers[0], outcome.said) for outcome in result.outcomes)
+    labels = tuple(
+        dict.fromkeys([*(name for name, _ in gold_counts.most_common()), *sorted(predicted for _, predicted in pairs)])
+    )
+    return labels, tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
+
+
+def summary(
+    name: str,
+    kind: Kind,
+    scoring: Scoring,
+    chance: float | None,
+    outcomes: Sequence[Outcome],
+    unusable: Sequence[RowProblem],
+    left_out: int = 0,
+) -> Suite:
+    """The shares of scored cases. Raises ExplorerError if there are none."""
+    if not outcomes:
+        why = f": line {unusable[0].line} {unusable[0].what}" if unusable else ""
+        raise ExplorerError(f"None of the rows can be scored{why}.")
+    if kind in ("next sentence", "labels"):
+        most_frequent = Counter(outcome.case.answers[0] for outcome in outcomes).most_common(1)[0][0]
+        outcomes = [replace(outcome, baseline=float(outcome.case.answers[0] == most_frequent)) for outcome in outcomes]
+    categories = list(dict.fromkeys(outcome.case.category for outcome in outcomes))
+    parts = [share(name, [outcome for outcome in outcomes if outcome.case.category == name]) for name in categories]
+    total = share("all", outcomes)
+    ordered = tuple(sorted(unusable, key=lambda problem: problem.line))
+    shares = tuple(parts) if len(parts) > 1 else ()
+    return Suite(name, kind, scoring, total, shares, chance, tuple(outcomes), ordered, left_out)
+
+
+def share(name: str, outcomes: Sequence[Outcome]) -> Share:
+    right = np.array([outcome.right for outcome in outcomes], dtype=float)
+    guesses = [outcome.baseline for outcome in outcomes if outcome.baseline is not None]
+    baseline = float(np.mean(guesses)) if guesses else None
+    overall = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
+    if outcomes[0].case.kind != "cloze":
+        return overall
+    ranks = np.array([1 if outcome.right else outcome.rank or np.inf for outcome in outcomes])
+    return replace(overall, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
+
+
+def rows(result: Suite) -> list[dict[str, object]]:
+    """A row for each scored case, then one for each row that was not scored."""
+    scored: list[dict[str, object]] = [
+        {
+            "line": outcome.case.line,
+            "category": outcome.case.category,
+            "text": outcome.case.texts[0],
+            "other": " | ".join(outcome.case.texts[1:]),
+            "wanted": outcome.case.wanted(" | "),
+            "answer": outcome.said,
+            "right": outcome.right,
+            "score": outcome.score,
+            "rank": outcome.rank if outcome.rank is not None else "",
+            "baseline": outcome.baseline if outcome.baseline is not None else "",
+            "problem": "",
+        }
+        for outcome in result.outcomes
+    ]
+    empty = dict.fromkeys(scored[0], "")
+    return [*scored, *({**empty, "line": problem.line, "problem": problem.what} for problem in result.unusable)]
+
+
+def summary_rows(result: Suite) -> list[dict[str, object]]:
+    """The score: a row for all cases, and one for each category. What a kind of suite does not have is empty."""
+    return [
+        {
+            "category": share.name,
+            "cases": share.count,
+            "right": share.right,
+            "low": share.interval.low,
+            "high": share.interval.high,
+            "chance": "" if result.chance is None else result.chance,
+            "baseline": "" if share.baseline is None else share.baseline,
+            "top5": "" if share.top5 is None else share.top5,
+            "mrr": "" if share.mrr is None else share.mrr,
+        }
+        for share in (result.total, *result.shares)
+    ]
+
+
+def tables(result: Suite) -> dict[str, list[dict[str, object]]]:
+    """The score."""
+    return {"summary": summary_rows(result)}
+
+
+class Facts(facts.Facts[Suite]):
+    """*category*: its name; without one, all cases."""
+
+    def right(self, category: str = "all") -> float:
+        """Share of cases that the checkpoint gets right, 0 to 1."""
+        return self._share(category).right
+
+    def low(self, category: str = "all") -> float:
+        """Lower end of the 95 % interval of that share."""
+        return self._share(category).interval.low
+
+    def high(self, category: str = "all") -> float:
+        """Upper end of the 95 % interval of that share."""
+        return self._share(category).interval.high
+
+    def baseline(self, category: str = "all") -> float:
+        """Share that word frequency alone, or always the most frequent answer, gets right."""
+        baseline = self._share(category).baseline
+        if baseline is None:
+            raise ExplorerError("This suite has no baseline.")
+        return baseline
+
+    def cases(self, category: str = "all") -> float:
+        """Cases that were scored."""
+        return self._share(category).count
+
+    def weakest(self) -> str:
+        """The category with the smallest share of right cases."""
+        return min(self._result.shares or (self._result.total,), key=lambda share: share.right).name
+
+    def _share(self, category: str) -> Share:
+        shares = {share.name: share for share in (*self._result.shares, self._result.total)}
+        return shares[[*shares][facts.name_index([*shares], category, "category")]]

@@ -1,0 +1,306 @@
+"""Scores of a suite's cases: the passes of each kind of case, and when its answer is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.answers.hidden_tokens import (
+    Hide,
+    Spot,
+    positions_to_hide,
+    scored_positions,
+    single_spots,
+    token_log_probs,
+)
+from bertexplorer.answers.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
+from bertexplorer.errors import ExplorerError, first_clause
+from bertexplorer.model.text import Encoding, Text
+from bertexplorer.views.rows import RowProblem, UnusableCase
+from bertexplorer.views.suite.cases import DIRECTIONS, MASK, Case, Kind
+from bertexplorer.views.suite.readers import LabelReader, LogProbs, MaskReader, Reader
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+T = TypeVar("T")
+Scoring = Literal["the whole sentence", "the differing piece"]
+CHUNK = 128  # cases whose passes share batches
+Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what to score of it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one case. *score*: nats. For pairs, log p of the first text minus that of the second;
+    for a cloze, log p of the best accepted answer; for next sentence, the log-odds that B is next; for invariance, the
+    change of log p that least agrees with what was expected."""
+
+    case: Case
+    right: bool
+    score: float
+    said: str  # the checkpoint's own answer
+    rank: int | None = None  # of the best answer of one piece, 1 is the most probable; None where there is none
+    baseline: float | None = None  # 1 if word frequency alone is right, 0 if not, 0.5 if it has to guess
+    unscored: int = 0  # accepted words of a cloze that the checkpoint cannot score
+
+
+class Scorer:
+    """Scores cases of one kind with one checkpoint. Raises ExplorerError if it lacks the head that the kind needs."""
+
+    def __init__(self, checkpoint: Checkpoint, kind: Kind, scoring: Scoring) -> None:
+        self.checkpoint = checkpoint
+        self.kind = kind
+        self.scoring = scoring
+        self.tokenizer = checkpoint.tokenizer
+        if kind == "next sentence":
+            _ = checkpoint.next_sentence
+        elif kind == "labels":
+            LabelReader(checkpoint)
+
+    @cached_property
+    def mask(self) -> MaskReader:
+        return MaskReader(self.checkpoint)
+
+    @cached_property
+    def prior(self) -> Float[np.ndarray, " v"]:
+        """log p of each piece, in nats, at a mask with no words around it: how frequent the checkpoint takes it to
+        be."""
+        return self.mask.rows([self.tokenizer.encode(Text(self.tokenizer.mask_token))])[0]
+
+    def outcomes(self, cases: Sequence[Case]) -> Iterator[Outcome | RowProblem]:
+        """One for each of *cases*, in their order; a RowProblem where the checkpoint cannot score it."""
+        for start in range(0, len(cases), CHUNK):
+            chunk = cases[start : start + CHUNK]
+            results = SCORERS[self.kind](self, chunk)
+            yield from (results[i] for i in range(len(chunk)))
+
+    def cost(self, case: Case) -> int:
+        """About how many tokens *case* sends through the encoder."""
+        try:
+            sizes = [len(self.tokenizer.encode(Text(text))) for text in case.texts]
+        except ExplorerError:  # `outcomes` will report the row
+            return 0
+        if "pairs" not in self.kind or self.scoring == "the differing piece":
+            return sum(sizes)
+        return sum(size * (size - 2) for size in sizes)
+
+    def guess(self, cases: Sequence[Case]) -> float | None:
+        """The share of *cases* that guessing gets right; None where there is nothing to guess."""
+        if self.kind == "cloze":
+            return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.tokenizer.vocab_size
+        if self.kind == "labels":
+            return 1 / len(self.checkpoint.labels)
+        if self.kind == "invariance":  # by chance, the first of n fillings is the lowest, or the highest, once in n
+            directed = all(case.expected != "same" for case in cases)
+            return sum(1 / len(case.texts) for case in cases) / max(1, len(cases)) if directed else None
+        return 0.5
+
+    def encode(self, *texts: str) -> Encoding:
+        """Raises UnusableCase for a text that the checkpoint cannot read as a whole."""
+        encoding = self.tokenizer.encode(Text(texts[0], texts[1] if len(texts) > 1 else ""))
+        if encoding.left_out:
+            limit = self.tokenizer.max_tokens
+            raise UnusableCase(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
+        columns = zip(encoding.special, encoding.spans, encoding.ids, strict=True)
+        if any(special and span and token != encoding.mask_id for special, span, token in columns):
+            raise UnusableCase("has a character outside the vocabulary")
+        return encoding
+
+    # Two texts.
+
+    def pairs(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+        """Two texts each, by the pseudo-log-likelihood of all tokens (Salazar et al., 2020; with the correction of
+        Kauf and Ivanova, 2023), of the tokens that both share (Nangia et al., 2020, for stereotypes), or by the piece
+        in which they differ."""
+        plans, unusable = read_usable(cases, self.plan)
+        spots_to_score = [(encoding, spot) for plan in plans.values() for encoding, spots in plan for spot in spots]
+        logs = iter(token_log_probs(self.checkpoint, spots_to_score))
+        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        for i, plan in plans.items():
+            first, second = (sum(float(next(logs)) for _ in spots) for _, spots in plan)
+            first_is_better = first > second
+            answer = cases[i].texts[not first_is_better]
+            results[i] = Outcome(cases[i], first_is_better, first - second, answer, baseline=self.frequency(plan))
+        return results
+
+    def plan(self, case: Case) -> Plan:
+        """What to score of the two texts of *case*. Raises UnusableCase if they cannot be compared."""
+        pair = first, second = [self.encode(text) for text in case.texts]
+        if first.ids == second.ids:
+            raise UnusableCase("has two sentences that are the same tokens to this checkpoint")
+        if self.kind == "stereotype pairs":
+            blocks = SequenceMatcher(None, first.ids, second.ids, autojunk=False).get_matching_blocks()
+            shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
+            scored = [s & set(scored_positions(e)) for e, s in zip(pair, shared, strict=True)]
+            if not all(scored):
+                raise UnusableCase("has two sentences that share no token, and only shared ones are scored")
+            return tuple((e, single_spots(s)) for e, s in zip(pair, scored, strict=True))
+        if self.scoring == "the differing piece":
+            differ = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
+            if len(first) != len(second) or len(differ) != 1:
+                raise UnusableCase("does not differ in one piece alone, so only whole sentences can be compared")
+            return tuple((e, single_spots(differ)) for e in pair)
+        hide: Hide = "the rest of its word too"
+        return tuple((e, [(i, tuple(positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
+
+    def frequency(self, plan: Plan) -> float:
+        """1 if the first text has the more frequent pieces, 0 if the second, 0.5 if both are equal."""
+        first, second = (sorted(self.prior[[e.ids[i] for i in scored_positions(e)]]) for e, _ in plan)
+        return 0.5 if first == second else float(sum(first) > sum(second))
+
+    # One answer for a text.
+
+    def cloze(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+        answers, unusable = self.read(self.mask, cases)
+        outcomes, unscored = read_usable(cases, lambda case: self.score_cloze(case, *answers[case][0]), only=answers)
+        return {**unusable, **unscored, **outcomes}
+
+    def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> Outcome:
+        """The best of the accepted words that the checkpoint can score. Raises UnusableCase or ExplorerError if it can
+        score none."""
+        scored: list[tuple[bool, float, int | None]] = []
+        problems: list[UnusableCase | ExplorerError] = []
+        for word in case.answers:
+            try:
+                scored.append(self.score_word(encoding, row, word))
+            except (UnusableCase, ExplorerError) as error:
+                problems.append(error)
+        if not scored:
+            raise problems[0]
+        rights, scores, ranks = zip(*scored, strict=True)
+        rank = min((rank for rank in ranks if rank), default=None)
+        frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
+        answer = self.mask.name(int(row.argmax()), encoding)
+        return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
+
+    def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> tuple[bool, float, int | None]:
+        """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
+        right if each piece in turn is the most probable; it has no rank, as it is not among the answers of one mask."""
+        position, size = encoding.masked[0], self.tokenizer.vocab_size
+        ids = piece_ids(self.checkpoint, encoding, position, word)
+        if len(ids) > MAX_PIECES:
+            raise UnusableCase(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+        joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
+        steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
+        ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
+        score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
+        return max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None
+
+    def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+        """The label of a fine-tuned head."""
+        reader = LabelReader(self.checkpoint)
+
+        def read(case: Case) -> tuple[Encoding, int]:
+            encoding = self.encode(*case.texts)
+            return encoding, reader.index(case.answers[0], encoding)
+
+        golds, unusable = read_usable(cases, read)
+        rows = reader.rows([encoding for encoding, _ in golds.values()])
+        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        for (i, (encoding, gold)), row in zip(golds.items(), rows, strict=True):
+            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()), encoding)
+            results[i] = Outcome(cases[i], rank == 1, float(row[gold]), answer, rank)
+        return results
+
+    def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+        """Templates with a mask are scored by the MLM head, those without by the labels of a fine-tuned head."""
+        results: dict[Case, Outcome | RowProblem] = {}
+        for masked in (True, False):
+            same_kind = [case for case in cases if (MASK in case.texts[0]) == masked]
+            if not same_kind:
+                continue
+            try:
+                reader: Reader = self.mask if masked else LabelReader(self.checkpoint)
+            except ExplorerError as error:
+                results |= {
+                    case: RowProblem(case.line, f"cannot be answered: {first_clause(error)}") for case in same_kind
+                }
+                continue
+            answers, unusable = self.read(reader, same_kind)
+            scored, unscored = read_usable(same_kind, partial(self.score_invariance, reader, answers), only=answers)
+            for outcomes_by_index in (unusable, unscored, scored):
+                results |= {same_kind[i]: result for i, result in outcomes_by_index.items()}
+        return {i: results[case] for i, case in enumerate(cases)}
+
+    def score_invariance(
+        self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, LogProbs]]], case: Case
+    ) -> Outcome:
+        """How the answer to the first filling of a template changes in the others (Ribeiro et al., 2020)."""
+        (encoding, row), *others = read[case]
+        tops = [int(filling_row.argmax()) for _, filling_row in read[case]]
+        watched = reader.index(case.answers[0], encoding) if case.answers else tops[0]
+        rises = [float(other_row[watched] - row[watched]) for _, other_row in others]
+        answer = " / ".join(dict.fromkeys(reader.name(top, encoding) for top in tops))
+        if case.expected == "same":
+            return Outcome(case, len(set(tops)) == 1, -max(map(abs, rises)), answer)
+        least = min(rises) if case.expected == "higher" else -max(rises)
+        return Outcome(case, least > 0, least, answer)
+
+    def read(
+        self, reader: Reader, cases: Sequence[Case]
+    ) -> tuple[dict[Case, list[tuple[Encoding, LogProbs]]], dict[int, RowProblem]]:
+        """({case: the encoding and the answers of each of its texts}, those that cannot be read)."""
+
+        def encode(case: Case) -> list[Encoding]:
+            encodings = [self.encode(text) for text in case.texts]
+            if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
+                raise UnusableCase("has two fillings that are the same tokens to this checkpoint")
+            for encoding in encodings:
+                reader.check(encoding)
+            return encodings
+
+        readable, unusable = read_usable(cases, encode)
+        all_encodings = [encoding for encodings in readable.values() for encoding in encodings]
+        rows = iter(reader.rows(all_encodings))
+        return {cases[i]: [(e, next(rows)) for e in encodings] for i, encodings in readable.items()}, unusable
+
+    # A pair read together.
+
+    def next_sentence(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+        pairs, unusable = read_usable(cases, lambda case: self.encode(*case.texts))
+        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        logits = engine.next_sentence_logits(self.checkpoint, list(pairs.values())).double().tolist()
+        for i, (is_next, not_next) in zip(pairs, logits, strict=True):
+            answer = "next" if is_next > not_next else "not next"
+            results[i] = Outcome(cases[i], answer == cases[i].answers[0], is_next - not_next, answer)
+        return results
+
+
+SCORERS: dict[Kind, Callable[[Scorer, Sequence[Case]], dict[int, Outcome | RowProblem]]] = {
+    "minimal pairs": Scorer.pairs,
+    "stereotype pairs": Scorer.pairs,
+    "cloze": Scorer.cloze,
+    "invariance": Scorer.invariance,
+    "next sentence": Scorer.next_sentence,
+    "labels": Scorer.labels,
+}
+
+
+def read_usable(
+    cases: Sequence[Case], read: Callable[[Case], T], only: object = None
+) -> tuple[dict[int, T], dict[int, RowProblem]]:
+    """({index of a case: the result of *read*}, {index: why it failed}). *only*: a container of the cases to read."""
+    results: dict[int, T] = {}
+    unusable: dict[int, RowProblem] = {}
+    for i, case in enumerate(cases):
+        if only is not None and case not in only:  # type: ignore[operator]
+            continue
+        try:
+            results[i] = read(case)
+        except UnusableCase as error:
+            unusable[i] = RowProblem(case.line, str(error))
+        except ExplorerError as error:
+            unusable[i] = RowProblem(case.line, f"cannot be read: {first_clause(error)}")
+    return results, unusable
+
+
+def rank_of(row: LogProbs, index: int) -> int:
+    """The rank of an answer; 1 is the most probable."""
+    return 1 + int((row > row[index]).sum())

@@ -1,0 +1,133 @@
+"""Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.answers.candidates import encode_masked
+from bertexplorer.answers.word_scores import parse_words, score_words, scoring_cost
+from bertexplorer.engine.progress import expect
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+from bertexplorer.options import Option
+from bertexplorer.views import facts
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_FILLINGS = 64
+SLOT = re.compile(r"\{([^{}|]*(?:\|[^{}|]*)+)\}")
+KEYS, MEASURE = ("filling", "word"), "probability"
+
+
+@dataclass(frozen=True)
+class Options:
+    words: Annotated[str, Option("Compare words", info="separated by commas; empty: the likeliest ones")] = ""
+    top: Annotated[int, Option("Likeliest words", 1, 20)] = 5
+
+
+@dataclass(frozen=True)
+class Template:
+    fillings: tuple[tuple[str, ...], ...]  # the alternative chosen for each slot
+    texts: tuple[str, ...]
+    words: tuple[str, ...]
+    probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first mask, 0 to 1
+    answers: tuple[str, ...]  # the likeliest piece of each filling
+
+
+def first(checkpoint: Checkpoint, text: Text) -> Text:
+    """*text* with the first alternative of each slot, as the strip of tokens shows it."""
+    parts = SLOT.split(with_masks(checkpoint, text))
+    choices = tuple(slot.split("|")[0].strip() for slot in parts[1::2])
+    return replace(text, first=fill(parts, choices), hidden=tuple(s for s in text.hidden if s.side), picked=())
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
+    """Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
+    than 64 fillings."""
+    _ = checkpoint.masked_lm  # if there is no head, raise before asking for alternatives
+    text = Text.of(text)
+    parts = SLOT.split(with_masks(checkpoint, text))  # text, slot, text, slot, …, text
+    slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
+    if SLOT.search(text.second):
+        raise ExplorerError("The alternatives are in the second sentence. Write them in the first one.")
+    if not slots:
+        raise ExplorerError(
+            "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy."
+        )
+    fillings = list(itertools.islice(itertools.product(*slots), MAX_FILLINGS + 1))
+    if len(fillings) > MAX_FILLINGS:
+        raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
+    texts = [fill(parts, choices) for choices in fillings]
+    pair = replace(text, hidden=tuple(s for s in text.hidden if s.side))
+    encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
+    spots = [e.masked[:1] for e in encodings]
+    words = parse_words(options.words)
+    scoring_costs = [scoring_cost(checkpoint, e, spot[0], words) for e, spot in zip(encodings, spots, strict=True)]
+    expect(sum(map(len, encodings)) + sum(scoring_costs))
+    log_probs = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
+    if not words:
+        total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: checkpoint.tokenizer.vocab_size]
+        likely = total.topk(min(options.top, len(total))).indices.tolist()
+        words = checkpoint.tokenizer.show_all(likely)
+        table = [[float(row[i].exp()) for i in likely] for row in log_probs]
+    else:
+        table = []
+        for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
+            scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
+            table.append([scores[word] for word in words])
+    answers = checkpoint.tokenizer.show_all(int(row[: checkpoint.tokenizer.vocab_size].argmax()) for row in log_probs)
+    return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
+
+
+def with_masks(checkpoint: Checkpoint, text: Text) -> str:
+    """The first text, with the mask written where a span is hidden."""
+    source, _ = checkpoint.tokenizer.prepare(text.first)
+    for span in sorted(set(text.hidden), key=lambda s: -s.start):
+        if span.side == 0:
+            source = source[: span.start] + checkpoint.tokenizer.mask_token + source[span.end :]
+    return source
+
+
+def fill(parts: list[str], choices: tuple[str, ...]) -> str:
+    return "".join(itertools.chain(*itertools.zip_longest(parts[::2], choices, fillvalue="")))
+
+
+def rows(result: Template) -> list[dict[str, object]]:
+    """One row for every filling and word."""
+    return [
+        {"filling": " / ".join(filling), "text": text, "word": word, "probability": float(p)}
+        for filling, text, line in zip(result.fillings, result.texts, result.probabilities, strict=True)
+        for word, p in zip(result.words, line, strict=True)
+    ]
+
+
+class Facts(facts.Facts[Template]):
+    """*filling* is the alternative that was chosen, such as "nurse"; with several slots, "nurse / calm"."""
+
+    def p(self, filling: str, word: str) -> float:
+        """Probability of one of the words at the mask of that sentence, 0 to 1."""
+        return float(self._result.probabilities[self._row(filling), facts.name_index(self._result.words, word, "word")])
+
+    def ratio(self, filling: str, word: str, other: str) -> float:
+        """log2 of how many times more probable *word* is than *other* in that sentence, in bits."""
+        return math.log2(self.p(filling, word) / self.p(filling, other))
+
+    def top(self, filling: str) -> str:
+        """The first answer in that sentence."""
+        return self._result.answers[self._row(filling)]
+
+    def sentences(self) -> float:
+        """Sentences that the alternatives give."""
+        return len(self._result.texts)
+
+    def _row(self, filling: str) -> int:
+        return facts.name_index([" / ".join(choices) for choices in self._result.fillings], filling, "filling")

@@ -1,0 +1,213 @@
+"""Term weights: the words by which a text would be found, read from the MLM head as SPLADE does.
+
+Each piece of the vocabulary gets the weight max_i log(1 + relu(logit_ij)) over the tokens i of the text (Formal et al.,
+2021). Pieces that are not in the text have weights too: the head would write them in a place of it. The score of two
+texts is the sum over the vocabulary of the products of their weights. A checkpoint that was trained for it gives most
+pieces the weight 0; any MLM head has such weights, but many more of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.answers.word_merging import places_in_pair
+from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
+from bertexplorer.views import facts
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("kind", "word"), "weight"
+BEST_ONLY = True  # rows lists only those with the largest numbers
+BOTH, SIDES = "both", ("first", "second")
+
+
+@dataclass(frozen=True)
+class Options:
+    top: Annotated[int, Option("Words", 1, 50, info="of each kind")] = 12
+
+
+@dataclass(frozen=True)
+class Term:
+    """A piece of the vocabulary. *weight*: in the text; in two texts the product of its weights."""
+
+    word: str
+    weight: float
+    own: bool  # whether the text has it; of two texts, whether both have it
+    sources: tuple[str, ...]  # the token that gives it the weight, in each text
+    positions: tuple[int, ...]  # of these tokens, each in its text alone, 0-based
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one text, those of the largest weights."""
+
+    own: tuple[Term, ...]  # in the text, the largest weight first
+    added: tuple[Term, ...]  # not in the text, likewise
+    above_zero: int  # pieces of the vocabulary with a weight
+    shades: dict[int, float]  # token of the text alone -> the largest weight that it gives to an added word
+
+
+@dataclass(frozen=True)
+class TermWeights:
+    texts: tuple[Terms, ...]  # one or two
+    common: tuple[Term, ...]  # of two texts, those that add most to the score
+    score: float  # of two texts; NaN for one
+    literal: float  # the part of the score that comes from pieces which both texts have
+    vocabulary: int  # pieces
+    shown: dict[int, float]  # token on the strip -> shade, 0 to 1
+    left_out: int  # tokens beyond the checkpoint's limit
+    top: int
+
+    @property
+    def rarest(self) -> int:
+        """The smaller number of pieces with a weight."""
+        return min(terms.above_zero for terms in self.texts)
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> TermWeights:
+    """The terms of *text*; of two texts, each read alone, also those that they share. Raises ExplorerError without an
+    MLM head."""
+    pair = Text.of(text)
+    sides = [0, 1] if pair.second.strip() else [0]
+    encodings = [checkpoint.tokenizer.encode(pair.alone(side)) for side in sides]
+    weighed = [engine.term_weights(checkpoint, encoding) for encoding in encodings]
+    weights = [values.double().numpy() for values, _ in weighed]
+    places = [where.numpy() for _, where in weighed]
+    texts = tuple(
+        terms_of(checkpoint, encoding, w, where, options.top)
+        for encoding, w, where in zip(encodings, weights, places, strict=True)
+    )
+    # Of two texts: what each piece adds to the score.
+    products = weights[0] * weights[1] if len(sides) == 2 else np.zeros(0)
+    held = [set(encoding.ids) for encoding in encodings]
+    both = sorted((held[0] & held[-1]) - checkpoint.tokenizer.special_ids) if len(sides) == 2 else []
+    common = tuple(
+        Term(
+            checkpoint.tokenizer.show(i),
+            float(products[i]),
+            i in both,
+            tuple(token_at(checkpoint, encoding, where[i]) for encoding, where in zip(encodings, places, strict=True)),
+            tuple(int(where[i]) for where in places),
+        )
+        for i in largest(checkpoint, products, options.top)
+    )
+    return TermWeights(
+        texts=texts,
+        common=common,
+        score=float(products.sum()) if len(sides) == 2 else float("nan"),
+        literal=float(products[both].sum()) if both else 0.0,
+        vocabulary=checkpoint.tokenizer.vocab_size,
+        shown=on_strip(checkpoint.tokenizer.encode(pair), encodings, texts),
+        left_out=sum(encoding.left_out for encoding in encodings),
+        top=options.top,
+    )
+
+
+def largest(checkpoint: Checkpoint, weights: Float[np.ndarray, " v"], count: int) -> list[int]:
+    """The *count* words with the largest weights above 0. Punctuation and special tokens are no words."""
+    tokenizer, found = checkpoint.tokenizer, list[int]()
+    for i in np.argsort(-weights, kind="stable").tolist():
+        if len(found) == count or weights[i] <= 0:
+            break
+        if i not in tokenizer.special_ids and any(map(str.isalnum, tokenizer.show(i))):
+            found.append(i)
+    return found
+
+
+def terms_of(
+    checkpoint: Checkpoint, encoding: Encoding, weights: Float[np.ndarray, " v"], where: np.ndarray, top: int
+) -> Terms:
+    """The terms of one text."""
+    inside = np.zeros(len(weights), dtype=bool)
+    inside[list(set(encoding.ids))] = True
+
+    def named(i: int, own: bool) -> Term:
+        source = int(where[i])
+        shown = token_at(checkpoint, encoding, source)
+        return Term(checkpoint.tokenizer.show(i), float(weights[i]), own, (shown,), (source,))
+
+    added = largest(checkpoint, np.where(inside, 0, weights), top)
+    shades: dict[int, float] = {}
+    for i in added:
+        shades[int(where[i])] = max(shades.get(int(where[i]), 0.0), float(weights[i]))
+    return Terms(
+        own=tuple(named(i, True) for i in largest(checkpoint, np.where(inside, weights, 0), top)),
+        added=tuple(named(i, False) for i in added),
+        above_zero=int((weights > 0).sum()),
+        shades=shades,
+    )
+
+
+def token_at(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
+    return checkpoint.tokenizer.show(encoding.ids[int(position)])
+
+
+def on_strip(pair: Encoding, encodings: list[Encoding], texts: tuple[Terms, ...]) -> dict[int, float]:
+    """Token of the pair as the page shows it -> the largest weight that it gives to an added word, as a share of the
+    largest of all."""
+    most = max((max(terms.shades.values(), default=0.0) for terms in texts), default=0.0) or 1.0
+    places, shown = places_in_pair(pair, encodings), {}
+    for side, terms in enumerate(texts):
+        for position, value in terms.shades.items():
+            if (side, position) in places:
+                shown[places[side, position]] = value / most
+    return shown
+
+
+def rows(result: TermWeights) -> list[dict[str, object]]:
+    """A row for each word of each text, and for each word that two texts share. *weight*: of two texts the product."""
+    table = []
+    for kind, terms in zip(SIDES, result.texts, strict=False):
+        table += [row(kind, term) for term in (*terms.own, *terms.added)]
+    return table + [row(BOTH, term) for term in result.common]
+
+
+def row(kind: str, term: Term) -> dict[str, object]:
+    sources = {f"from_{side}": source for side, source in zip(SIDES, (*term.sources, ""), strict=False)}
+    return {"kind": kind, "word": term.word, "weight": term.weight, "in_text": term.own, **sources}
+
+
+class Facts(facts.Facts[TermWeights]):
+    """*side*: 1 for the first text, 2 for the second."""
+
+    def added(self, rank: int = 1, side: int = 1) -> str:
+        """The word with this rank among those that are not in the text."""
+        return facts.item(self._terms(side).added, rank, "word").word
+
+    def weight(self, word: str, side: int = 1) -> float:
+        """The weight of a word that is listed."""
+        return self._find(word, side).weight
+
+    def source(self, word: str, side: int = 1) -> str:
+        """The token that gives a listed word its weight."""
+        return self._find(word, side).sources[0]
+
+    def above_zero(self, side: int = 1) -> float:
+        """Pieces of the vocabulary with a weight."""
+        return self._terms(side).above_zero
+
+    def shared(self, rank: int = 1) -> str:
+        """The word with this rank among those that add most to the score of two texts."""
+        return facts.item(self._result.common, rank, "word").word
+
+    def score(self) -> float:
+        """The score of two texts."""
+        return self._result.score
+
+    def literal(self) -> float:
+        """The share of the score that comes from pieces which both texts have, 0 to 1."""
+        return self._result.literal / self._result.score
+
+    def _terms(self, side: int) -> Terms:
+        return facts.item(self._result.texts, side, "text")
+
+    def _find(self, word: str, side: int) -> Term:
+        terms = (*self._terms(side).own, *self._terms(side).added)
+        return terms[facts.name_index([term.word for term in terms], word, "word")]

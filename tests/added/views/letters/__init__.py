@@ -1,0 +1,1 @@
+"""A view as a package brings it: a folder."""

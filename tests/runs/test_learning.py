@@ -1,0 +1,77 @@
+"""Learning curves and confusion matrices: from step 0, with the baseline, several runs in one figure."""
+
+import pytest
+
+from bertexplorer.charts import confusion
+from bertexplorer.runs import learning
+from bertexplorer.runs.learning import Curve
+from tests.views.show.conftest import EVIL
+
+
+def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
+    entries: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
+    for epoch, value in enumerate(values):
+        entries.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
+        entries.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
+    return entries
+
+
+def curve(*values: float, name: str = "run", floor: float | None = 0.5) -> Curve:
+    return Curve(name, "accuracy", "Accuracy", events(list(values), floor))
+
+
+def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
+    fig = learning.draw([curve(0.4, 0.7, 0.6)])
+    assert list(fig.data[0].x) == [0, 1, 2] and list(fig.data[0].y) == [0.4, 0.7, 0.6]
+    assert list(fig.data[1].x) == [0.5, 1.5, 2.5] and fig.data[1].y[0] == pytest.approx(0.7)
+    assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
+    fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
+    assert len(fig.data) == 6 and "<img" not in fig.to_json()
+
+
+def test_shares_have_an_axis_from_0_to_1_and_correlations_one_to_1() -> None:
+    for values in ((0.4,), (0.4, 0.7, 0.6), ()):
+        assert tuple(learning.draw([curve(*values)]).layout.yaxis.range) == (0, 1)
+    below = Curve("run", "spearman", "Spearman", [{"event": "evaluated", "epoch": 0.0, "metrics": {"spearman": -0.2}}])
+    assert tuple(learning.draw([below]).layout.yaxis.range) == (-0.2, 1)
+    perplexity = Curve("run", "perplexity", "", [{"event": "evaluated", "epoch": 0.0, "metrics": {"perplexity": 9.0}}])
+    assert learning.draw([perplexity]).layout.yaxis.range is None
+
+
+def test_the_sentence_gives_the_best_value_of_each_run_and_the_baseline() -> None:
+    sentence = learning.say([curve(0.4, 0.7, 0.6)])
+    assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
+    assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
+    assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
+    assert "has not been evaluated yet" in learning.say([curve()]) and learning.say([]) == ""
+    first, second = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
+    floor = f"Without learning ({EVIL}) it is 50.0 %."
+    assert learning.say([first, second]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
+    assert learning.say([first, first, first]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
+    assert learning.format_metric("perplexity", 366_400.4) == "366,400"
+
+
+def test_the_untrained_model_is_not_the_best_checkpoint() -> None:
+    """No checkpoint of it is saved."""
+    first, second = curve(0.6, 0.55, 0.56, name="one", floor=0.58), curve(0.6, 0.5, name="two", floor=0.58)
+    floor = f"without learning ({EVIL}) it is 58.0 %"
+    assert learning.say([first]) == (
+        f"Accuracy began at 60.0 % and is 56.0 % at its best; {floor}, no better than the baseline."
+    )
+    assert learning.say([first, second]) == f"Accuracy at its best: one 56.0 %, two 50.0 %. W{floor[1:]}."
+    assert learning.say([curve(0.3, 0.4, 0.5, floor=None)], higher=False).endswith("40.0 % at its best.")
+    assert learning.say([curve(0.6)]) == "Accuracy began at 60.0 %."
+    two = [first, curve(0.6, name="two")]
+    assert learning.say(two).endswith("no better than the baseline. two: Accuracy began at 60.0 %.")
+
+
+def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:
+    labels, counts = ("neg", EVIL, "x"), ((5, 1, 0), (3, 7, 0), (0, 0, 0))
+    fig = confusion.draw(labels, counts)
+    cell = fig.data[0].customdata[1][0]
+    assert (cell[0] if isinstance(cell, list) else cell) == {"set": {"gold": 1, "predicted": 0}}
+    assert fig.data[0].z[1][0] == pytest.approx(0.3) and "<img" not in fig.to_json()
+    assert "12 of 16 are right" in confusion.say(labels, counts) and "taken for “neg”, 3 times" in confusion.say(
+        labels, counts
+    )
+    assert confusion.say(("a", "b"), ((1, 0), (0, 2))) == "All 3 are right."
