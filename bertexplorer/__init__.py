@@ -106,13 +106,19 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"bertexplorer.{MODULES[name]}"), name)
     elif name == "__version__":
         value = import_module("bertexplorer.version").__version__
-    elif name in import_module("bertexplorer.views").VIEWS.folders:
+    elif import_module("bertexplorer.views").VIEWS.find(name):
         value = import_module("bertexplorer.bert").function(name)
     else:
-        raise AttributeError(f"bertexplorer has no {name!r}. It has {', '.join(__dir__())}.")
+        raise AttributeError(f"bertexplorer has no {name!r}. It has {', '.join(our_names())}.")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
+    views = import_module("bertexplorer.views").VIEWS
+    return sorted([*our_names(), *(view.name for view in views.brought)])
+
+
+def our_names() -> list[str]:
+    """The public names, without the views that other packages bring."""
     return sorted([*MODULES, *import_module("bertexplorer.views").VIEWS.folders, "__version__"])

@@ -6,6 +6,6 @@ from bertexplorer.views import VIEWS, view_of
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name not in VIEWS.folders:
+    if VIEWS.find(name) is None:
         raise AttributeError(f"bertexplorer.analysis has no {name}.")
     return view_of(name).analysis  # type: ignore[return-value]

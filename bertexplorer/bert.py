@@ -215,12 +215,12 @@ class Bert(Methods):
         return Bert(random_copy(self.checkpoint))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in VIEWS.folders:
-            raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(VIEWS.names)}.")
+        if VIEWS.find(name) is None:
+            raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(sorted(VIEWS.folders))}.")
         return add_documentation(name, lambda *args, **more: self.analyse(name, *args, **more), method=True)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *VIEWS.folders})
+        return sorted({*super().__dir__(), *VIEWS.unordered})
 
     def __repr__(self) -> str:
         checkpoint, config = self.checkpoint, self.checkpoint.config

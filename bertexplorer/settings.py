@@ -70,6 +70,7 @@ class Settings:
     runs_url: str = ""  # object storage that synchronizes their folders; empty: all nodes see the data folder
     ray: str = ""  # the Ray cluster on which the workers run: auto, local or an address; empty: on this machine
     lessons_dir: Path | None = None  # your own lessons, in addition to the bundled ones
+    plugins: tuple[str, ...] | None = None  # views of other packages that are on; None: see server/plugins.py
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], flags: Mapping[str, str] = MappingProxyType({})) -> "Settings":
@@ -123,6 +124,7 @@ class Settings:
             metrics=choice("BERTEXPLORER_METRICS", ("local", "public")),
             pickle=choice("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
             log=choice("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
+            plugins=parse_plugins(env.get("BERTEXPLORER_PLUGINS")),
         )
 
     @property
@@ -185,6 +187,13 @@ def parse_proxies(value: str) -> tuple[str, ...]:
                 "127.0.0.1, 10.0.0.0/8."
             ) from error
     return networks
+
+
+def parse_plugins(value: str | None) -> tuple[str, ...] | None:
+    """The names in BERTEXPLORER_PLUGINS, separated by commas; None if it is not set."""
+    if value is None:
+        return None
+    return tuple(part.strip().replace("-", "_") for part in value.split(",") if part.strip())
 
 
 QUIET = {  # so that nothing leaves the machine unless a person types a hub name

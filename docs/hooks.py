@@ -132,14 +132,14 @@ def section(view: View) -> list[str]:
     rows = [f"| `{s.name}` | {cell(explain(s))} | `{s.default!r}` |" for s in option_specs(view.analysis.Options)]
     table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
     papers = [paper for paper in view.papers if not cited(paper, about + view.note)]
+    picture = f"![{view.title}, drawn](pictures/{view.slug}.png){{ loading=lazy }}"
     label = "Papers" if papers == [*view.papers] else "Further papers"
     return [
         f"### {view.title}",
         "",
         f"*{view.question}*",
         "",
-        f"![{view.title}, drawn](pictures/{view.slug}.png){{ loading=lazy }}",
-        "",
+        *([picture, ""] if view.name in VIEWS.folders else []),  # the view of another package has none
         about,
         "",
         '!!! note "How not to misread it"',

@@ -28,8 +28,9 @@ Words = str | Iterable[str | tuple[int, int, int]]
 
 def written() -> str:
     """The file as it should be."""
-    functions = [defined(name, method=False) for name in VIEWS.names]
-    methods = [defined(name, method=True) for name in VIEWS.names]
+    names = [name for name in VIEWS.names if name in VIEWS.folders]  # not those of packages that happen to be installed
+    functions = [defined(name, method=False) for name in names]
+    methods = [defined(name, method=True) for name in names]
     return "\n".join([HEAD, *functions, "", "class Methods:", *methods]) + "\n"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
 os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+os.environ["BERTEXPLORER_PLUGINS"] = ""  # whatever is installed on this machine
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of commands and servers too: threads of several wait for each other
 
 import hypothesis

@@ -1,4 +1,4 @@
-"""A further view and a further task need their own files and a word in a list: every channel then knows them."""
+"""A view of another package, and a task of its own file and a word in a list: every channel then knows them."""
 
 import json
 import subprocess
@@ -7,22 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.brought import bring_letters, environment
 from tests.conftest import ROOT
 
 
 @pytest.mark.slow
-def test_a_view_and_a_task_of_their_own_files_work_everywhere(tmp_path: Path) -> None:
+def test_the_view_of_a_package_and_a_task_of_its_own_file_work_everywhere(tmp_path: Path) -> None:
+    folders = bring_letters(tmp_path / "installed")
     script = subprocess.run(
-        [sys.executable, "-m", "tests.added.use", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.added.use", str(tmp_path)],
+        cwd=ROOT,
+        env=environment(*folders),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert script.returncode == 0, script.stderr
-    letters = [3, 3, 3, 1]
+    letters, said = [3, 3, 3, 1], "4 tokens stand for 10 letters."
     assert json.loads(script.stdout) == {
-        "python": ["4 tokens stand for 10 letters.", letters],
+        "python": [said, letters, letters],
         "command": letters,
         "page": "Letters",
-        "view": ["4 tokens stand for 10 letters.", 1],
+        "link": ["6 tokens stand for 10 letters.", {"special": True}, 1],
         "route": letters,
+        "program": True,
+        "documented": True,
         "preview": ["Is it good?", []],
         "labels": ["question", "statement"],
     }

@@ -32,6 +32,26 @@ def test_every_public_name_is_documented() -> None:
     assert sorted([*hooks.PUBLIC, *VIEWS.names, "__version__"]) == sorted(dir(bx))
 
 
+def test_the_table_of_the_readme_has_every_view_in_the_order_of_the_page() -> None:
+    table = (ROOT / "README.md").read_text("utf-8").partition("| topic | views |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = [line.split(" | ", 1) for line in table.splitlines()]
+    listed = {topic.removeprefix("| "): re.findall(r"\*\*(.+?)\*\*", views) for topic, views in rows}
+    topics = dict.fromkeys(view.topic for view in VIEWS.values())
+    assert listed == {topic: [view.title for view in VIEWS.values() if view.topic == topic] for topic in topics}
+    assert list(listed) == list(topics)
+
+
+def test_the_views_of_the_documentation_have_pictures_where_they_are_ours() -> None:
+    files = {file.stem for file in (ROOT / "assets" / "views").glob("*.png")}
+    assert files == set(VIEWS), "`python -m tests.browser.pictures ADDRESS my-view` takes one"
+
+
+@pytest.mark.parametrize("file", ["CONTRIBUTING.md", "docs/python.md"])
+def test_the_package_that_the_documentation_shows_is_the_one_that_tests_use(file: str) -> None:
+    shown = re.search(r"```toml\n(.*?)```", (ROOT / file).read_text("utf-8"), re.DOTALL)
+    assert shown and shown[1] == (ROOT / "tests" / "added" / "pyproject.toml").read_text("utf-8")
+
+
 def test_a_section_lists_the_papers_missing_from_its_text() -> None:
     assert "Papers: Devlin et al., 2019, BERT" in hooks.section(VIEWS["fill-mask"])
     further = hooks.section(VIEWS["counterfactuals"])

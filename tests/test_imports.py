@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.brought import environment
 from tests.conftest import ROOT
 
 LISTED = "import sys; print(' '.join({module.partition('.')[0] for module in sys.modules}))"
@@ -25,6 +26,30 @@ STARTS = {  # what begins -> (its code, what it must not import)
         {"accelerate", "torch", "transformers"} | NEEDED_BY_FEW,
     ),
 }
+
+
+READ = "; from bertexplorer.views import plugins; print(plugins.installed.cache_info().misses)"
+COMMAND = "from bertexplorer.cli.main import main\ntry: main({words})\nexcept SystemExit: pass\nimport sys"
+UNREAD = {  # code that needs no view of another package -> whether it reads what is installed
+    "import bertexplorer as bx": 0,
+    "import bertexplorer as bx; hasattr(bx, '_repr_html_'); hasattr(bx, 'settings')": 0,
+    "import bertexplorer as bx; bx.fill_mask('Paris is the [MASK] of France.')": 0,
+    "import bertexplorer as bx; bert = bx.load('mini'); bert.fill_mask; hasattr(bert, '_repr_html_')": 0,
+    COMMAND.format(words=["fill-mask", "Paris is the [MASK] of France."]): 0,
+    COMMAND.format(words=["fill-mask", "--help"]): 0,
+    COMMAND.format(words=["checkpoints"]): 0,
+    COMMAND.format(words=["--version"]): 0,
+    COMMAND.format(words=["--help"]): 1,
+    "import bertexplorer as bx; hasattr(bx, 'letters')": 1,
+}
+
+
+@pytest.mark.parametrize("code", UNREAD)
+def test_what_is_installed_is_read_only_for_views_that_are_not_ours(code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}{READ}"], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == str(UNREAD[code]), done.stderr
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -14,7 +14,7 @@ from bertexplorer.api.calls import Backend
 from bertexplorer.api.lesson_calls import EXPORTS, is_slow, lesson_call, perform_lesson
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
-from bertexplorer.api.view import STATE
+from bertexplorer.api.view import state_schema
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
@@ -24,14 +24,18 @@ from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.runs import learning
 
-ANSWERED = body(
-    (),
-    {"answer": 0, "attempt": 1},
-    answer={"description": "The number of a choice from 0, a number as typed, points for each choice, or a token."},
-    attempt={"type": "integer", "minimum": 1, "description": "Which attempt it is, from 1."},
-    state={**STATE, "description": "For a find: the view as the person left it."},
-    checkpoint={**TEXT, "description": "Instead of the one that the page opens with."},
-)
+
+def answer_schema() -> dict[str, Any]:
+    """The body of an answer in the OpenAPI document."""
+    about = "The number of a choice from 0, a number as typed, points for each choice, or a token."
+    return body(
+        (),
+        {"answer": 0, "attempt": 1},
+        answer={"description": about},
+        attempt={"type": "integer", "minimum": 1, "description": "Which attempt it is, from 1."},
+        state={**state_schema(), "description": "For a find: the view as the person left it."},
+        checkpoint={**TEXT, "description": "Instead of the one that the page opens with."},
+    )
 
 
 def routes(
@@ -111,7 +115,9 @@ def add_answer_routes(
             request, backend.task(lesson_call(kind, owner, slow=True, lesson=lesson, checkpoint=checkpoint))
         )
 
-    @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
+    @router.post(
+        "/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=answer_schema()
+    )
     async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
         """Grade the answer to a question. For a claim: whether it holds on the checkpoint."""
         block, fields = catalogue.lesson(slug, lang).block(part), parse_json(await request.body())

@@ -21,7 +21,7 @@ def page_schema(settings: Settings) -> dict[str, Any]:
     first = next((saved.name for saved in snapshots()), "")  # of the bundled training run
     limits = {"about": parts(settings), "watch": first}
     return {
-        "views": all_views(),
+        "views": {name: view_schema(view) for name, view in VIEWS.items()},
         "doors": {title: door._asdict() for title, door in DOORS.items()},
         "precisions": PRECISIONS,
         "comparisons": COMPARISONS,
@@ -30,10 +30,6 @@ def page_schema(settings: Settings) -> dict[str, Any]:
 
 
 @cache
-def all_views() -> dict[str, Any]:
-    return {name: view_schema(view) for name, view in VIEWS.items()}
-
-
 def view_schema(view: View) -> dict[str, Any]:
     """A view's texts, examples and settings."""
     return {

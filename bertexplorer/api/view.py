@@ -41,45 +41,48 @@ from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.store.text_uploads import Uploads
 from bertexplorer.views import VIEWS
 
-FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state -> its allowed values, None for any text
-    "view": tuple(VIEWS),
-    "text": None,
-    "pair": None,
-    "hidden": None,
-    "picked": None,
-    "checkpoint": None,
-    "precision": PRECISIONS,
-    "against": COMPARISONS,
-    "other": None,
-}
 EXPORT_KINDS = ("csv", "json", "python")
-STATE = {
-    "type": "object",
-    "properties": {
-        **{name: {**TEXT, "enum": values} if values else TEXT for name, values in FIELDS.items()},
-        "options": {"type": "object", "description": "Settings of the view, as GET /api/v1/page lists them."},
-    },
-    "additionalProperties": False,
-}
-REQUEST = body(
-    (),
-    {"link": "?view=fill-mask&text=The+cat+[MASK]+on+the+mat."},
-    state=STATE,
-    link={**TEXT, "description": "Instead of a state: the query of a link to the page."},
-    counted_in={
+
+
+def fields() -> dict[str, tuple[str, ...] | None]:
+    """The fields of a state -> their allowed values, None for any text."""
+    texts = dict.fromkeys(("text", "pair", "hidden", "picked", "checkpoint"))
+    return {"view": tuple(VIEWS), **texts, "precision": PRECISIONS, "against": COMPARISONS, "other": None}
+
+
+def state_schema() -> dict[str, Any]:
+    """A state in the OpenAPI document."""
+    return {
         "type": "object",
-        "properties": {"text": TEXT, "pair": TEXT},
-        "description": "The texts in which the hidden and picked spans count, if they were edited since.",
-    },
-    fill={**TEXT, "description": "A typed mask, such as 0:4-10, in whose place the best answer is wanted."},
-)
+        "properties": {
+            **{name: {**TEXT, "enum": values} if values else TEXT for name, values in fields().items()},
+            "options": {"type": "object", "description": "Settings of the view, as GET /api/v1/page lists them."},
+        },
+        "additionalProperties": False,
+    }
+
+
+def request_schema() -> dict[str, Any]:
+    """The body of a request in the OpenAPI document."""
+    return body(
+        (),
+        {"link": "?view=fill-mask&text=The+cat+[MASK]+on+the+mat."},
+        state=state_schema(),
+        link={**TEXT, "description": "Instead of a state: the query of a link to the page."},
+        counted_in={
+            "type": "object",
+            "properties": {"text": TEXT, "pair": TEXT},
+            "description": "The texts in which the hidden and picked spans count, if they were edited since.",
+        },
+        fill={**TEXT, "description": "A typed mask, such as 0:4-10, in whose place the best answer is wanted."},
+    )
 
 
 def routes(
     explore: Explore, admission: Admission, opening: State, catalogue: LessonCatalogue, backend: Backend
 ) -> APIRouter:
     """The routes that the page uses. *backend*: where views are computed."""
-    router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
+    router, request_body = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"]), request_schema()
 
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
@@ -87,7 +90,7 @@ def routes(
         page = {**page_schema(explore.registry.settings), "opening": state_json(opening), "lessons": catalogue.by_view}
         return Response(orjson.dumps(page), media_type="application/json")
 
-    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=REQUEST)
+    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=request_body)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
         return await respond(request)
@@ -96,7 +99,7 @@ def routes(
         "/view/{kind}",
         operation_id="export-view",
         summary="Export a view",
-        openapi_extra=REQUEST,
+        openapi_extra=request_body,
         **of_type("text/plain"),
     )
     async def export(request: Request, kind: str) -> Response:
@@ -104,8 +107,8 @@ def routes(
         return await respond(request, kind)
 
     async def respond(request: Request, kind: str = "") -> Response:
-        owner, fields = request.scope["state"]["owner"], parse_json(await request.body())
-        call = Call("export" if kind else "view", kind, owner, fields, is_slow(fields))
+        owner, given = request.scope["state"]["owner"], parse_json(await request.body())
+        call = Call("export" if kind else "view", kind, owner, given, is_slow(given))
         return task_response(request, backend.task(call))
 
     add_upload_routes(router, explore, admission)
@@ -183,26 +186,27 @@ def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, s
     return state, ""
 
 
-def read_state(fields: Any, opening: State) -> State:
+def read_state(given: Any, opening: State) -> State:
     """A State from JSON. Missing texts are empty, other missing fields are those of *opening*. Raises ExplorerError
     with the name of the field."""
-    if not isinstance(fields, dict):
+    if not isinstance(given, dict):
         raise ExplorerError("The request has no state. Send an object with a state or a link.")
-    unknown = sorted(set(fields) - {*FIELDS, "options"})
+    known = fields()
+    unknown = sorted(set(given) - {*known, "options"})
     if unknown:
-        raise ExplorerError(f"The state has {unknown[0]!r:.40}; wanted {', '.join(FIELDS)}, options.")
+        raise ExplorerError(f"The state has {unknown[0]!r:.40}; wanted {', '.join(known)}, options.")
     values: dict[str, Any] = {}
-    for name, allowed in FIELDS.items():
-        value = fields.get(name, "" if name in ("text", "pair", "against", "other") else None)
+    for name, allowed in known.items():
+        value = given.get(name, "" if name in ("text", "pair", "against", "other") else None)
         if value is None:
             continue
         if not isinstance(value, str) or (allowed and value not in allowed):
             wanted = f"one of {', '.join(choice or 'nothing' for choice in allowed)}" if allowed else "text"
             raise ExplorerError(f"{name}: got {value!r:.60}; wanted {wanted}.")
         values[name] = value
-    values |= {name: parse_spans(fields, name) for name in ("hidden", "picked")}
+    values |= {name: parse_spans(given, name) for name in ("hidden", "picked")}
     view = values.get("view", opening.view)
-    options = fields.get("options", {})
+    options = given.get("options", {})
     if not isinstance(options, dict):
         raise ExplorerError(f"options: got {options!r:.60}; wanted an object of settings.")
     return replace(opening, **{**values, "view": view, "options": options})

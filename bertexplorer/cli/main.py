@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
         subject: Any = library if command == ["lesson"] else library.settings
         return int(import_module(f"bertexplorer.cli.{command[0]}").command(subject, rest))
     # 2. The others.
-    flags = make_parser().parse_args(arguments)
+    flags = make_parser(*command).parse_args(arguments)
     if flags.command == "mcp":
         return int(import_module("bertexplorer.api.tools").main(library, library.settings))
     if flags.command == "checkpoints":

@@ -33,7 +33,8 @@ SHOWN = 100  # rows that a terminal shows
 CODES = "exit codes: 0 done, 2 an error, 3 a run that was stopped and can be resumed, 130 interrupted"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(command: str = "") -> argparse.ArgumentParser:
+    """*command*: that which is called; if there is one of this name, the views of other commands are not imported."""
     parser = Parser("bertexplorer", description="See what BERT-style models have learned.", epilog=CODES)
     parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -49,8 +50,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_site(commands)
     completion = commands.add_parser("completion", help="print what makes a shell complete these commands")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
-    for view in VIEWS.values():
-        add_analysis(commands, view)
+    if command not in {*commands.choices, "--version"}:
+        for view in [VIEWS[command]] if command in VIEWS else VIEWS.values():
+            add_analysis(commands, view)
     return parser
 
 

@@ -38,10 +38,21 @@ if TYPE_CHECKING:
 
 LARGEST_KEPT = 1_000_000  # bytes of a result; more would push out many passes
 LARGEST_SLOW = 16_000_000  # of a view that takes long
-DEFAULTS: dict[str, dict[str, Any]] = {
-    name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
-}
 log = logging.getLogger(__name__)
+
+
+class Defaults(dict[str, dict[str, Any]]):
+    """View -> its settings with their defaults, which are looked up when they are asked for."""
+
+    def __missing__(self, view: str) -> dict[str, Any]:
+        self[view] = {setting.name: setting.default for setting in option_specs(VIEWS[view].analysis.Options)}
+        return self[view]
+
+    def __contains__(self, view: object) -> bool:
+        return view in VIEWS
+
+
+DEFAULTS = Defaults()
 
 
 def opening(settings: Settings) -> State:

@@ -1,14 +1,17 @@
 """The views, a folder each: compute.py computes, show.py shows, browser.js computes in a visitor's browser.
 
-A folder that lies here is a view. Nothing else lists it."""
+A folder that lies here is a view. Nothing else lists it. Installed packages can bring further ones (plugins.py)."""
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import parse_plugins
+from bertexplorer.views import plugins
 from bertexplorer.views.view import View
 
 TOPICS = (  # in the order of the page; another topic follows them
@@ -46,30 +49,62 @@ DOORS = {
 
 
 class Views(Mapping[str, View]):
-    """Slug -> view, in the order of the page. A view is imported when it is asked for; the order needs all of them."""
+    """Slug -> view, in the order of the page: the folders that lie here, and those of other packages that are on. A
+    view is imported when it is asked for; the order needs all of them. The entry points of other packages are read
+    when the order is asked for, or a view that does not lie here."""
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """The names of the views: of the folders that have a show.py. Nothing is imported for them."""
+        """The names of our own views: of the folders that have a show.py. Nothing is imported for them."""
         return frozenset(file.parent.name for file in Path(__file__).parent.glob("*/show.py"))
 
+    @cached_property
+    def chosen(self) -> frozenset[str] | None:
+        """The names of other packages' views that are on; None: all that are installed."""
+        names = parse_plugins(os.environ.get("BERTEXPLORER_PLUGINS"))
+        return None if names is None else frozenset(names)
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Turn on the views of other packages that are called *names*, and turn off all others."""
+        self.chosen = frozenset(names)
+        vars(self).pop("order", None)
+
+    def find(self, name: str) -> View | None:
+        """The view of the analysis *name*, such as "fill_mask"; None if there is none."""
+        if name in self.folders:
+            view: View = import_module(f"{__name__}.{name}.show").VIEW
+            return view
+        return plugins.load(name) if self.chosen is None or name in self.chosen else None
+
     def __getitem__(self, slug: str) -> View:
-        name = str(slug).replace("-", "_")
-        if name not in self.folders or "_" in slug:  # a slug has hyphens
+        view = None
+        if "_" not in str(slug):  # a slug has hyphens
+            view = self.find(str(slug).replace("-", "_"))
+        if view is None:
             raise KeyError(slug)
-        view: View = import_module(f"{__name__}.{name}.show").VIEW
         return view
+
+    @property
+    def brought(self) -> tuple[View, ...]:
+        """The views of other packages that are on. They are imported for it."""
+        found = (self.find(name) for name in plugins.installed())
+        return tuple(view for view in found if view)
+
+    @property
+    def unordered(self) -> frozenset[str]:
+        """The names of all analyses. Our own are not imported for it."""
+        return self.folders | {view.name for view in self.brought}
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        views = [self[name.replace("_", "-")] for name in self.folders]
+        views = [self[name.replace("_", "-")] for name in self.unordered]
         return tuple(view.slug for view in sorted(views, key=place))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.order)
 
     def __len__(self) -> int:
-        return len(self.folders)
+        return len(self.order)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,6 +123,7 @@ VIEWS = Views()
 
 def view_of(analysis: str) -> View:
     """The view of an analysis, such as "fill_mask". Raises ExplorerError if there is no such analysis."""
-    if analysis not in VIEWS.folders:
+    view = VIEWS.find(analysis)
+    if view is None:
         raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(VIEWS.names)}.")
-    return VIEWS[analysis.replace("_", "-")]
+    return view

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from bertexplorer.model.text import Text
     from bertexplorer.views.protocols import Analysis, FigureModule
 
+Chips = Literal["hide", "pick", ""]
+Input = Literal["lines", "rows", "index"]
+
 
 @dataclass(frozen=True)
 class Example:
@@ -64,9 +67,9 @@ class View:
     note: str
     papers: tuple[str, ...]
     examples: tuple[Example, ...]
-    chips: Literal["hide", "pick", ""] = "hide"
+    chips: Chips = "hide"
     slow: bool = False
-    needs: tuple[Literal["lines", "rows", "index"], ...] = ()
+    needs: tuple[Input, ...] = ()
     text: bool = True
     tuned: bool = False
     checkpoint: str = ""

@@ -1,4 +1,4 @@
-"""Adds the view and the task of this folder, and uses them from Python, the command line and the API of the page."""
+"""Uses the view that the package of this folder brings, and adds its task: from Python, the command line, the API."""
 
 import json
 import sys
@@ -12,47 +12,52 @@ TEXT = "The cat sat."
 ROWS = [{"text": text} for text in ["Is it good?", "It is good.", "Was it so?", "So it was."] * 10]
 
 
-def add(package: str, folder: str) -> None:
-    """Look for modules of *package* in *folder* too."""
-    import_module(package).__path__.append(str(HERE / folder))
+def add_task() -> None:
+    """What a file in training/tasks and a word in the list there do."""
+    tasks = import_module("bertexplorer.training.tasks")
+    tasks.__path__.append(str(HERE / "tasks"))
+    questions = import_module("bertexplorer.training.tasks.questions")
+    tasks.TASKS = (*tasks.TASKS, questions)
+    tasks.BY_NAME["questions"] = questions
 
 
 def main(work: Path) -> dict[str, object]:
     """What each channel answers. *work*: an empty folder."""
-    add("bertexplorer.views", "views")
-    views = import_module("bertexplorer.views").VIEWS
-    vars(views)["folders"] = views.folders | {"letters"}
-    tasks = import_module("bertexplorer.training.tasks")
-    add("bertexplorer.training.tasks", "tasks")
-    questions = import_module("bertexplorer.training.tasks.questions")
-    tasks.TASKS = (*tasks.TASKS, questions)  # the word in training/tasks/__init__.py
-    tasks.BY_NAME["questions"] = questions
-
+    add_task()
     import bertexplorer as bx
     from bertexplorer.cli import main as command
     from tests.api.conftest import Served
 
     in_python = bx.letters(TEXT, checkpoint="tiny")
+    as_method = bx.load("tiny").letters(TEXT)
     with redirect_stdout(StringIO()) as printed:
         command(["letters", TEXT, "--checkpoint", "tiny", "--json"])
-    server = Served(work / "models", work / "data")
+    server = Served(work / "models", work / "data", checkpoint="tiny")
     with server.browser() as browser:
         page = browser.get("/page").json()
-        state = {"view": "letters", "text": TEXT, "checkpoint": "tiny"}
-        view = browser.post("/view", json={"state": state}).json()
+        link = f"?view=letters&text={TEXT.replace(' ', '+')}&checkpoint=tiny&special=true"
+        view = browser.post("/view", json={"link": link}).json()
         route = browser.post("/letters", json={"text": TEXT, "checkpoint": "tiny"}).json()
+        program = browser.post("/view/python", json={"link": link}).text
+        documented = browser.get("/openapi.json").json()
         preview = browser.post("/runs/preview", json={"task": "questions", "checkpoint": "tiny", "rows": ROWS}).json()
     server.close()
     run = bx.train("tiny", task="questions", data=ROWS, out=work / "run", on_event=lambda event: None)
     return {
-        "python": [in_python.said, [row["letters"] for row in in_python.rows]],
-        "command": [row["letters"] for row in json.loads(printed.getvalue())["rows"]],
+        "python": [in_python.said, letters_of(in_python.rows), letters_of(as_method.rows)],
+        "command": letters_of(json.loads(printed.getvalue())["rows"]),
         "page": page["views"]["letters"]["title"],
-        "view": [view["said"], len(view["figure"]["data"])],
-        "route": [row["letters"] for row in route["rows"]],
+        "link": [view["said"], view["state"]["options"], len(view["figure"]["data"])],
+        "route": letters_of(route["rows"]),
+        "program": "bx.letters(" in program or ".letters(" in program,
+        "documented": "/api/v1/letters" in documented["paths"],
         "preview": [preview["rows"][0]["text"], preview["stops"]],
         "labels": sorted(entry["label"] for entry in run.predict({"text": "Is it so"})[0]["labels"]),
     }
+
+
+def letters_of(rows: list[dict[str, int]]) -> list[int]:
+    return [row["letters"] for row in rows]
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main(address: str, *names: str) -> None:
         run = "" if names else everything_else(page, address)
         page.goto(address)
         page.wait_for_selector("#figure .bars")
-        for view in [VIEWS[name] for name in names or VIEWS]:
+        for view in [VIEWS[name] for name in names or VIEWS if VIEWS[name].name in VIEWS.folders]:
             if view.tuned:
                 continue
             choose_view(page, view.title)

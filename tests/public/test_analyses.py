@@ -222,7 +222,7 @@ def test_bad_input_is_reported(bert: bx.Bert, ask: Callable[[bx.Bert], object], 
 def test_an_unknown_name_is_reported(bert: bx.Bert) -> None:
     with pytest.raises(AttributeError, match="bertexplorer has no 'fillmask'. It has Bert, "):
         bx.fillmask  # noqa: B018
-    with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are forward_pass, "):
+    with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are answer, "):
         bert.fillmask  # noqa: B018
 
 

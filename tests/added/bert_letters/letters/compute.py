@@ -1,12 +1,16 @@
 """Letters: how many characters each token stands for."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from __future__ import annotations
 
-from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.text import Text
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
 from bertexplorer.options import Option
 from bertexplorer.views import facts
+
+if TYPE_CHECKING:  # they import torch, which takes seconds, and views are listed without it
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Text
 
 KEYS, MEASURE = ("position", "token"), "letters"
 

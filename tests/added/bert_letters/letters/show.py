@@ -1,6 +1,6 @@
 """Letters: a bar for each token."""
 
-from bertexplorer.views.letters.compute import Letters
+from bert_letters.letters.compute import Letters
 
 from bertexplorer.charts import kit
 from bertexplorer.charts.chart import Chart

@@ -1,0 +1,1 @@
+"""A package that brings a view to BERT Explorer."""
