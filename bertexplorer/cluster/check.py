@@ -18,6 +18,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 from bertexplorer.version import __version__
+from bertexplorer.views import plugins
 from bertexplorer.wording import counted
 
 MAX_CLOCK_DIFFERENCE_S = 5.0
@@ -38,6 +39,7 @@ class NodeFacts:
     cores: int
     memory_mb: int
     storage_marker: str = ""
+    views: Sequence[str] = ()  # the names of the views that other packages bring
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def node_facts(marker: str, url: str = "") -> dict[str, Any]:
         cores=available_cores(),
         memory_mb=memory_mb,
         storage_marker=read_storage_marker(url) if url else "",
+        views=tuple(plugins.installed()),
     )
     return asdict(facts)
 
@@ -107,6 +110,7 @@ def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Set
             f"it cannot use the storage of runs ({facts.storage_marker[:200]}). Give it the library, the network and "
             f"the credentials for {settings.runs_url}."
         )
+    yield from missing_views(facts, settings)
     threads = settings.worker_cores or 1
     if node.cpus and node.cpus < threads:
         worker_cores = int(node.cpus) or 1
@@ -121,6 +125,13 @@ def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Set
             f"it offers {node.memory_mb:,} MB; a replica needs {needed_mb:,}. Set BERTEXPLORER_MEMORY_MB to "
             f"{max(100, node.memory_mb - BASE_MB):,} at most, or give it more memory."
         )
+
+
+def missing_views(facts: NodeFacts, settings: Settings) -> Iterator[str]:
+    """The views of other packages that the server has and the node lacks."""
+    missing = [name for name in settings.plugins or () if name not in facts.views]
+    if missing:
+        yield f"it lacks views of other packages: {', '.join(missing)}. Install these packages there too."
 
 
 def room(node: Node, settings: Settings) -> int:

@@ -13,6 +13,7 @@ from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import VIEWS
 
 FIRST_REPORT_S, REPORT_INTERVAL_S = 0.5, 1.0  # over Ray, a report of progress costs as much as an answer
 
@@ -22,6 +23,8 @@ class Replica:
 
     def __init__(self, settings: Settings, threads: int) -> None:
         os.environ.update(QUIET)
+        if settings.plugins is not None:
+            VIEWS.choose(settings.plugins)  # those of the server
         self.settings = settings
         self.registry = CheckpointRegistry(settings, shared=True, cores=threads)
         self.queues = RequestQueues(threads, quick_waiting=settings.waiting, limit=settings.tokens)

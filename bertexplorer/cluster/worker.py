@@ -6,7 +6,6 @@ import contextlib
 import os
 import queue
 import signal
-import sys
 import threading
 import time
 from concurrent.futures import Future
@@ -85,11 +84,14 @@ class Worker:
 def main() -> int:
     """Answer calls until the input ends. The first frame contains the settings."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
-    out = os.fdopen(os.dup(1), "wb")
+    frames, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(
+        os.open(os.devnull, os.O_RDONLY), 0
+    )  # what holds frames is neither read nor closed by others, as exit() does
     os.dup2(2, 1)  # libraries may print to stdout, which must contain frames only
-    if (first := read_frame(sys.stdin.buffer)) is None:
+    if (first := read_frame(frames)) is None:
         return 0
     worker = Worker(Replica(decode_settings(first[0]["settings"]), first[0]["threads"]), out)
-    while (frame := read_frame(sys.stdin.buffer)) is not None:
+    while (frame := read_frame(frames)) is not None:
         worker.handle(frame[0])
     os._exit(0)  # nobody waits for the pending calls

@@ -26,6 +26,7 @@ from bertexplorer.server.connections import Connection, WaitingConnections, rais
 from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
+from bertexplorer.server.plugins import choose_views
 from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store import uploads
 from bertexplorer.store.registry import CheckpointRegistry
@@ -71,6 +72,7 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     logs.install(settings.log)
     try:
         check_access(settings)
+        settings = choose_views(settings)
         warn_of_problems(settings)
         service = RunService(library, settings, create_launcher(settings))
     except ExplorerError as error:

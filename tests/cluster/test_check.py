@@ -59,6 +59,13 @@ def test_too_few_cores_and_a_missing_address_are_reported() -> None:
         list(check_cluster(Settings()))
 
 
+def test_a_node_without_a_view_of_the_server_is_reported() -> None:
+    settings = replace(SETTINGS, plugins=("letters", "marks"))
+    assert not list(node_problems(NODE, replace(SERVER, views=("letters", "marks", "spots")), SERVER, settings))
+    (problem,) = node_problems(NODE, replace(SERVER, views=("marks",)), SERVER, settings)
+    assert problem == "it lacks views of other packages: letters. Install these packages there too."
+
+
 def test_facts_of_this_machine_are_collected(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("seen")
     facts = NodeFacts(**node_facts(str(tmp_path / "a")))

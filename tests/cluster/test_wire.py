@@ -44,3 +44,9 @@ def test_settings_survive_encoding_without_the_code_and_with_a_share_of_the_memo
     header, _ = wire.unpack_frame(wire.pack_frame(wire.encode_settings(settings, share=4)))
     assert wire.decode_settings(header) == replace(settings, code="", memory_mb=1024, cache_mb=64)
     assert wire.decode_settings({**wire.encode_settings(Settings()), "of_a_later_version": 1}) == Settings()
+
+
+def test_a_replica_gets_the_views_that_its_server_has_chosen() -> None:
+    for plugins in (None, (), ("letters", "marks")):
+        sent = wire.unpack_frame(wire.pack_frame(wire.encode_settings(Settings(plugins=plugins))))[0]
+        assert wire.decode_settings(sent).plugins == plugins
