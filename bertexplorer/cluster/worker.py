@@ -85,9 +85,7 @@ def main() -> int:
     """Answer calls until the input ends. The first frame contains the settings."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     frames, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(
-        os.open(os.devnull, os.O_RDONLY), 0
-    )  # what holds frames is neither read nor closed by others, as exit() does
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # libraries may read stdin, and exit() closes it
     os.dup2(2, 1)  # libraries may print to stdout, which must contain frames only
     if (first := read_frame(frames)) is None:
         return 0

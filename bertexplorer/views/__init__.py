@@ -87,7 +87,8 @@ class Views(Mapping[str, View]):
     @property
     def brought(self) -> tuple[View, ...]:
         """The views of other packages that are on. They are imported for it."""
-        found = (self.find(name) for name in plugins.installed())
+        names = () if self.chosen == frozenset() else tuple(plugins.installed())
+        found = (self.find(name) for name in names)
         return tuple(view for view in found if view)
 
     @property

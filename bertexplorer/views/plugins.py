@@ -19,14 +19,17 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread, current_thread
 from traceback import format_exception_only
-from typing import NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 from bertexplorer.options import OptionSpec, build, option_specs
 from bertexplorer.views.facts import Facts
 from bertexplorer.views.protocols import Analysis, FigureModule
 from bertexplorer.views.view import Chips, Example, Input, View
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "bertexplorer.views"  # of the entry points
 IMPORT_S = 10.0  # in which a view must be imported
@@ -45,7 +48,12 @@ SETTINGS_TAKEN = {  # by what every analysis takes, in Python, on the command li
     "against", "all", "analysis", "checkpoint", "command", "figure", "help", "hidden", "json", "mask", "pair",
     "pick", "picked", "precision", "self", "text", "versus", "view",
 }  # fmt: skip
+ONE_AT_A_TIME = Lock()  # as stdout is that of the whole process
 log = logging.getLogger(__name__)
+
+
+class Importing(Thread):
+    """A thread that imports a view."""
 
 
 class Plugin(NamedTuple):
@@ -74,10 +82,20 @@ def entries() -> Iterator[Plugin]:
     from importlib.metadata import entry_points  # takes 0.1 s, and only who asks for a view that is not ours needs it
 
     try:
-        for point in entry_points(group=GROUP):
-            yield Plugin(str(point.dist.name if point.dist else ""), point.name, point.value)
-    except Exception as error:  # the files of any other distribution may be broken
+        points = entry_points(group=GROUP)
+    except Exception as error:  # the files of any distribution may be broken
         log.warning(f"The views of other packages cannot be listed: {told(error)}. All of them are left out.")
+        return
+    for point in points:
+        yield Plugin(distribution_of(point), point.name, point.value)
+
+
+def distribution_of(point: EntryPoint) -> str:
+    """The name of the distribution that declares *point*."""
+    try:
+        return str(point.dist.name) if point.dist else "?"
+    except Exception:  # its metadata are missing or broken
+        return "?"
 
 
 def fault_of_name(plugin: Plugin, others: dict[str, Plugin]) -> str:
@@ -97,9 +115,11 @@ def fault_of_name(plugin: Plugin, others: dict[str, Plugin]) -> str:
 @cache
 def load(name: str) -> View | None:
     """The view called *name* that an installed package brings; None if there is none that can be used. The log says
-    why, once."""
+    why, once. Raises ImportError if a view asks for others while it is imported, as each would wait for the other."""
     if not NAME.fullmatch(name) or name in TAKEN or name not in installed():
         return None
+    if isinstance(current_thread(), Importing):
+        raise ImportError("it asks for views of packages while it is imported")
     view = imported(name)
     if isinstance(view, View):
         return view
@@ -111,8 +131,8 @@ def load(name: str) -> View | None:
 def imported(name: str) -> View | str:
     """The view called *name*, or why it cannot be used."""
     outcome: SimpleQueue[View | str] = SimpleQueue()
-    with redirect_stdout(sys.stderr):  # stdout may carry an answer in JSON, or the frames of a worker
-        Thread(target=attempt, args=(installed()[name], outcome), daemon=True).start()
+    with ONE_AT_A_TIME, redirect_stdout(sys.stderr):  # stdout may carry an answer in JSON, or messages of MCP
+        Importing(target=attempt, args=(installed()[name], outcome), daemon=True).start()
         try:
             return outcome.get(timeout=IMPORT_S)
         except Empty:

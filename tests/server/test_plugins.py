@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from gradio_client import Client
 
 from bertexplorer.server.plugins import wanted_views
 from bertexplorer.settings import Settings
@@ -131,6 +132,8 @@ def test_the_views_of_packages_are_those_of_the_server_and_its_workers(tmp_path:
         assert server.show("letters").json()["said"] == "4 tokens stand for 10 letters."
         assert server.show("loud").json()["said"] == "Three marks."
         assert server.client.post("/letters", json={"text": "A cat"}).json()["rows"][0]["letters"] == 1
+        client = Client(f"http://127.0.0.1:{server.port}", verbose=False)
+        assert [row["letters"] for row in client.predict("A cat", api_name="/letters")["rows"]] == [1, 3]
         for name in FAILING:
             check_failure(server, name)
         assert server.show("fill-mask").status_code in (200, 422) and server.show("letters").status_code == 200

@@ -4,6 +4,7 @@ import pkgutil
 import sys
 from argparse import _SubParsersAction
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -226,6 +227,38 @@ def test_broken_metadata_of_another_distribution_leaves_our_own_views(
     (broken / "entry_points.txt").write_text("[bertexplorer.views]\nno equals sign\n", "utf-8")
     assert len(VIEWS) >= OURS
     assert all(message.endswith("All of them are left out.") for message in left_out(caplog))
+
+
+def test_a_distribution_without_a_name_is_named_by_its_view(
+    site_packages: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bring(site_packages, "marks", show="x = 3")
+    bring(site_packages, "spots")
+    for metadata in site_packages.glob("*.dist-info/METADATA"):
+        metadata.unlink()
+    assert [view.name for view in VIEWS.brought] == ["spots"]
+    [message] = left_out(caplog)
+    assert message.startswith("The view 'marks' of the distribution ")
+
+
+def test_several_threads_that_ask_for_it_at_once_get_it(
+    site_packages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bring(site_packages, "marks", show=f"import time; time.sleep(0.2)\n{SHOW}")
+    with ThreadPoolExecutor(8) as threads:
+        assert {view.title for view in threads.map(lambda _: VIEWS["marks"], range(16))} == {"Marks"}
+    print("still stdout")
+    assert capsys.readouterr().out == "still stdout\n"
+
+
+def test_one_that_lists_all_views_while_it_is_imported_is_left_out(
+    site_packages: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bring(site_packages, "listing", show=f"from bertexplorer.views import VIEWS\nlist(VIEWS)\n{SHOW}")
+    bring(site_packages, "marks")
+    assert [view.name for view in VIEWS.brought] == ["marks"] and len(VIEWS) == OURS + 1
+    [message] = left_out(caplog)
+    assert message.endswith("raised ImportError: it asks for views of packages while it is imported.")
 
 
 def test_what_it_prints_when_it_is_imported_is_no_answer(
