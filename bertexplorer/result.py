@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.charts import adaptor, marks
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import export
 from bertexplorer.csv_safety import as_csv
@@ -86,6 +87,8 @@ class Result:
         drawn = self.drawing.draw(self.value)
         if isinstance(drawn, Picture):
             return drawn.document(self.said)
+        if isinstance(drawn, marks.Figure):
+            return adaptor.chart(drawn).plotly
         return drawn if isinstance(drawn, str) else drawn.plotly
 
     @property

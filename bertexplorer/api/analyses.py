@@ -13,6 +13,8 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
+from bertexplorer.charts.adaptor import chart
+from bertexplorer.charts.marks import Figure
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.export import provenance, tables
 from bertexplorer.core.state import State
@@ -47,11 +49,12 @@ def add_route(router: APIRouter, view: View, backend: Backend, model: type[BaseM
         request: Request,
         body: Annotated[model, Body(examples=[example(view)])],  # type: ignore[valid-type]
         figure: Annotated[
-            Literal["plotly"] | None, Query(description="Whether the figure comes with the answer")
+            Literal["plotly", "marks"] | None,
+            Query(description="Whether the figure comes with the answer, and as what: plotly's JSON, or marks"),
         ] = None,
     ) -> Response:
         owner, fields = request.scope["state"]["owner"], cast(BaseModel, body).model_dump(mode="json")
-        call = Call("analysis", view.slug, owner, fields, view.slow, figure is not None)
+        call = Call("analysis", view.slug, owner, fields, view.slow, figure or "")
         return task_response(request, backend.task(call))
 
 
@@ -63,12 +66,15 @@ def state_of(view: str, fields: dict[str, Any]) -> State:
     return State(**common, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
-def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, Any]:
-    """Rows, a sentence and provenance as orjson can serialize them. *figure*: also the figure. Raises ExplorerError as
+def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
+    """Rows, a sentence and provenance as orjson can serialize them. *figure*: also the figure, as "plotly" or "marks". Raises ExplorerError as
     the analysis does."""
     view, text = VIEWS[state.view], state.as_text
     checkpoint = explore.registry.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)
+    drawn = view.figure.draw(result) if figure else None
+    if figure == "plotly" and isinstance(drawn, Figure):
+        drawn = chart(drawn)
     return {
         "analysis": state.view,
         "text": text.first,
@@ -79,5 +85,5 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         **tables(view, result),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
-        **(figure_json(view.figure.draw(result)) if figure else {}),
+        **(figure_json(drawn) if figure else {}),
     }

@@ -22,7 +22,7 @@ class Call:
     owner: str
     given: Any
     slow: bool = False
-    figure: bool = False
+    figure: str = ""
 
     @property
     def routing_key(self) -> tuple[str, str]:

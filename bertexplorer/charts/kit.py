@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import INK, MONO, TEXT
+from bertexplorer.charts.style import INK, MONO, TEXT, layer_name as layer_name
 
 Part = dict[str, Any]
 HOVER = "%{customdata}<extra></extra>"
@@ -174,10 +174,6 @@ def layer_lines(
 def room(count: int) -> float:
     """The space next to the first and the last marker, in layers."""
     return 0.05 * count
-
-
-def layer_name(layer: int) -> str:
-    return f"layer {layer}" if layer else "input"
 
 
 def title(text: str, standoff: int = 4, size: int = 14) -> Part:

@@ -103,6 +103,10 @@ def count(number: int, noun: str) -> str:
     return counted(number, noun)
 
 
+def layer_name(layer: int) -> str:
+    return f"layer {layer}" if layer else "input"
+
+
 def capital(text: str) -> str:
     """*text* as the beginning of a sentence."""
     return text[:1].upper() + text[1:]

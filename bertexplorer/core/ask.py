@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
 from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import compare, export, strip
 from bertexplorer.core.export import Question
@@ -77,7 +78,7 @@ class Answer:
 
     state: State
     strip: dict[str, Any] | None = None
-    figure: Chart | Picture | str | None = None
+    figure: Figure | Chart | Picture | str | None = None
     said: str = ""
     took_ms: float = 0.0
     error: str = ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core.state import State, scrub
 from bertexplorer.engine.queues import Busy
@@ -26,7 +27,7 @@ class Comparison:
     """The other side of a compared answer, or all sides in one figure."""
 
     name: str
-    figure: Chart | Picture | None  # None: nothing to draw next to the answer's figure
+    figure: Figure | Chart | Picture | None  # None: nothing to draw next to the answer's figure
     said: str
     difference: Chart | None
     own_title: str  # display name of the checkpoint in use

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from bertexplorer.charts.chart import Chart
+    from bertexplorer.charts.marks import Figure
     from bertexplorer.charts.picture import Picture
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Text
@@ -107,8 +108,8 @@ class Alternatives(Protocol):
 class FigureModule(Protocol):
     """The module that draws the results of one analysis."""
 
-    def draw(self, result: Any, /) -> Chart | Picture | str:
-        """The figure: a chart, a picture, or an HTML document."""
+    def draw(self, result: Any, /) -> Figure | Chart | Picture | str:
+        """The figure: marks, a chart, a picture, or an HTML document."""
 
     def say(self, result: Any, /) -> str:
         """The figure as a sentence."""

@@ -1,9 +1,9 @@
 // One mask: the pieces that the checkpoint would put at each mask, with their probabilities.
-import { ACCENT, above, axis, bars, Chart, down, GREEN, grouped, label, ORANGE, percent, quote } from "../chart.js";
+import { grouped, percent, quote } from "../chart.js";
 import { encodeMasked, parseWords, scoreWords } from "../masks.js";
 import { entropyBits, rankOf, topk } from "../numbers.js";
 
-const MAX_BLANKS = 20, AXIS = [0, 1.35], BAR = 30, HEAD = 44, DRAWN = 12;
+const MAX_BLANKS = 20, DRAWN = 12;  // masks that are answered; answers drawn for each mask when there are several
 
 export async function run(bert, text, { top, words }) {
   const encoding = encodeMasked(bert, text), positions = encoding.masked.slice(0, MAX_BLANKS), wanted = parseWords(words);
@@ -36,48 +36,26 @@ export function rows({ blanks }) {
 
 export function draw({ blanks }) {
   const several = blanks.length > 1;
-  const lines = blanks.map((blank) => barsOf(blank, several ? DRAWN : 100));
-  const heights = lines.map((one) => HEAD + BAR * one.length);
-  const whole = heights.reduce((a, b) => a + b);
-  const chart = new Chart();
-  let top = 1;
-  blanks.forEach((blank, i) => {
-    const [labels, values, colours, words] = [0, 1, 2, 3].map((part) => lines[i].map((one) => one[part]));
-    const number = i ? String(i + 1) : "";
-    const axes = { xaxis: axis("x", i + 1), yaxis: axis("y", i + 1) };
-    const head = several ? HEAD / whole : 0, bottom = Math.max(0, top - heights[i] / whole);
-    chart.add({ ...bars(values, colours, { text: words, hover: labels }), hovertemplate: "%{customdata} %{text}<extra></extra>", ...axes });
-    chart.layout[`yaxis${number}`] = { ...down(labels, { mono: 14 }), domain: [bottom, top - head], anchor: axes.xaxis };
-    chart.layout[`xaxis${number}`] = { range: AXIS, visible: false, anchor: axes.yaxis };
-    if (several) chart.note(above(`mask ${i + 1}, token ${blank.position}`, 0, { size: 16, x: 0.5, y: top - head, xanchor: "center" }));
-    top = bottom;
-  });
-  return chart.finish(Math.max(360, whole), { bargap: 0.28, margin: { l: 8, r: 16, t: 4, b: 8 }, meta: "bars" });
+  const panels = blanks.map((blank, i) => ({
+    title: several ? `mask ${i + 1}, token ${blank.position}` : "",
+    marks: [{ kind: "bars", bars: barsOf(blank, several ? DRAWN : 100), high: 1, tokens: true }],
+  }));
+  return { marks: 1, panels };
 }
 
-/** [label, probability, colour, words next to the bar] from the top down. */
+/** The answers, the hidden piece and the words that were named, from the top down. */
 function barsOf({ candidates, original: was, words }, most) {
-  const lines = candidates.slice(0, most).map((one) => {
-    const hidden = one.id === was?.id;
-    return [label(one.token), one.probability, hidden ? GREEN : ACCENT, percent(one.probability) + (hidden ? " · was hidden here" : "")];
-  });
+  const bar = (label, value, note = "", tone = "blue") => ({ label, value, text: percent(value) + note, tone });
+  const bars = candidates.slice(0, most).map(({ id, token, probability }) => (
+    id === was?.id ? bar(token, probability, " · was hidden here", "green") : bar(token, probability)
+  ));
   if (was && was.rank > Math.min(most, candidates.length)) {
-    lines.push([
-      label(was.token),
-      was.probability,
-      GREEN,
-      `${percent(was.probability)} · was hidden here, rank ${grouped(was.rank)}`,
-    ]);
+    bars.push(bar(was.token, was.probability, ` · was hidden here, rank ${grouped(was.rank)}`, "green"));
   }
-  for (const one of words) {
-    lines.push([
-      label(one.word),
-      one.probability,
-      ORANGE,
-      `${percent(one.probability)} · ${one.rank ? `rank ${grouped(one.rank)}` : `${one.pieces.length} pieces`}`,
-    ]);
+  for (const { word, probability, rank, pieces } of words) {
+    bars.push(bar(word, probability, rank ? ` · rank ${grouped(rank)}` : ` · ${pieces.length} pieces`, "orange"));
   }
-  return lines;
+  return bars;
 }
 
 export function say({ blanks, leftOut }) {

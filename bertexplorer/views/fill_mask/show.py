@@ -4,9 +4,8 @@ colours."""
 import math
 
 from bertexplorer.answers.candidates import Blank
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote, unlike_uncertainties
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel
+from bertexplorer.charts.style import percent, quote, unlike_uncertainties
 from bertexplorer.views.fill_mask.compute import FillMask
 from bertexplorer.views.view import Example, View
 
@@ -35,53 +34,33 @@ VIEW = View(
     ),
 )
 
-AXIS = [0, 1.35]  # of every bar, so that one of 16 % is short; the words next to one of 100 % fit
-BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
 DRAWN = 12  # answers drawn for each mask when there are several
 
 
-def draw(result: FillMask) -> Chart:
+def draw(result: FillMask) -> Figure:
     several = len(result.blanks) > 1
-    lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
-    heights = [HEAD + BAR * len(line) for line in lines]
-    data = []
-    layout = {}
-    titles = []
-    top = 1.0
-    for row, (blank, line, height) in enumerate(zip(result.blanks, lines, heights, strict=True), 1):
-        labels, values, colours, texts = zip(*line, strict=True)
-        number = str(row) if row > 1 else ""
-        tip = "%{customdata} %{text}<extra></extra>"
-        axes = {"xaxis": kit.axis("x", row), "yaxis": kit.axis("y", row)}
-        data.append({**kit.bars(values, colours, text=texts, hover=labels), "hovertemplate": tip, **axes})
-        head = HEAD / sum(heights) if several else 0.0
-        bottom = max(0.0, top - height / sum(heights))
-        domain: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
-        layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **domain}
-        layout[f"xaxis{number}"] = {"range": AXIS, "visible": False, "anchor": axes["yaxis"]}
-        if several:
-            middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
-            titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
-        top = bottom
-    fig = Chart(data, {**layout, "annotations": titles})
-    # meta: the page paints it without plotly
-    return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
+    panels = []
+    for number, blank in enumerate(result.blanks, 1):
+        title = f"mask {number}, token {blank.position}" if several else ""
+        panels.append(Panel([Bars(bars(blank, DRAWN if several else 100), high=1, tokens=True)], title))
+    return Figure(panels)
 
 
-def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
-    """(label, probability, colour, words next to the bar) from the top down."""
+def bars(blank: Blank, most: int) -> list[Bar]:
+    """The answers, the hidden piece and the words that were named, from the top down."""
     was = blank.original
     lines = []
     for c in blank.candidates[:most]:
-        hidden = was is not None and c.id == was.id
-        mark = " · was hidden here" if hidden else ""
-        lines.append((label(c.token), c.probability, GREEN if hidden else ACCENT, percent(c.probability) + mark))
+        if was is not None and c.id == was.id:
+            lines.append(Bar(c.token, c.probability, f"{percent(c.probability)} · was hidden here", "green"))
+        else:
+            lines.append(Bar(c.token, c.probability, percent(c.probability)))
     if was is not None and was.rank > min(most, len(blank.candidates)):
         words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
-        lines.append((label(was.token), was.probability, GREEN, words))
+        lines.append(Bar(was.token, was.probability, words, "green"))
     for w in blank.words:
         note = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
-        lines.append((label(w.word), w.probability, ORANGE, f"{percent(w.probability)} · {note}"))
+        lines.append(Bar(w.word, w.probability, f"{percent(w.probability)} · {note}", "orange"))
     return lines
 
 

@@ -1,17 +1,14 @@
 // Layers: the prediction of the checkpoint's own head after each layer, and the layer at which it settles.
-import {
-  ACCENT, cells, Chart, down, GREY, grouped, GROUPS, heightOf, HOVER, ink, label, layerAxis, layerName, line, lineNames,
-  onlyFirstMask, ORANGE, percent, quote, range, room, safe, SHADES, title,
-} from "../chart.js";
+import { grouped, layerName, onlyFirstMask, percent, quote, range } from "../chart.js";
 import { bestPieces, encodeMasked, parseWords } from "../masks.js";
 import { argmax, entropyBits, most, rankOf, topk } from "../numbers.js";
 import { onePiece } from "../question.js";
 import { Refusal } from "../tokens.js";
 
 const MAX_FOLLOWED = 8, FINAL = 3;  // words that are followed; final answers, if none is named
-const DRAWN = 5, LETTERS = [30, 18, 11, 8, 7];  // answers of a layer; letters of each, by their number
-const CELL = 40, RANKS = 250, BITS = 130, GAP = 62, PLOT = 0.64;  // pixels; share of the width for the lines, whose names are to the right
-const COLOURS = [...GROUPS, GREY], DASHES = ["solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot"];
+const DRAWN = 5;  // answers of a layer
+const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown", "grey"];
+const DASHES = ["solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot"];
 
 export async function run(bert, text, { words, top }) {
   const wanted = parseWords(words), { pieces, maskId } = bert.tokenizer;
@@ -51,64 +48,43 @@ export function rows({ position, layers, followed }) {
   });
 }
 
-export function draw(result) {
-  const { layers } = result, heights = [CELL * layers.length, RANKS, BITS];
-  const chart = Chart.panels(heights, GAP, ["", "rank of the word (1 is the first choice)", "bits"]);
-  drawAnswers(chart, layers);
-  const nameLines = [drawRanks(chart, result), drawBits(chart, layers)];
-  for (const row of [2, 3]) chart.axes("x", layerAxis(layers.length, PLOT), row);
-  chart.axes("x", { title: title("after layer") }, 3);
-  for (const name of nameLines) name(layers.length - 1 + room(layers.length));
-  return chart.finish(heightOf(heights, GAP) + 56, { margin: { l: 8, r: 12, t: 8, b: 48 } });
-}
-
-/** A row for each layer from the input down, the first choice on the left. */
-function drawAnswers(chart, layers) {
-  const count = Math.min(DRAWN, layers[0].candidates.length), lines = layers.map(({ candidates }) => candidates.slice(0, count));
-  const names = layers.map((_, layer) => layerName(layer));
-  const shares = lines.map((ones) => ones.map((one) => one.probability));
-  const text = lines.map((ones) => ones.map((one) => `${label(one.token, LETTERS[count - 1])}<br>${percent(one.probability)}`));
-  const bits = layers.map(({ entropy, divergence: far }) =>
-    `${entropy.toFixed(1)} bits of uncertainty, ${far.toFixed(1)} from the final answer`);
-  const hover = lines.map((ones, layer) => ones.map((one) => `${names[layer]}: ${safe(one.token)}<br>${bits[layer]}`));
-  chart.add(cells(shares, SHADES, 0, Math.max(0.01, most(shares.flat())), { text, hover, textfont: ink(count < 4 ? 13 : 12) }), 1);
-  chart.axes("y", down(names), 1);
-  chart.axes("x", { visible: false }, 1);
-}
-
-/** A line for each followed word on a logarithmic axis, rank 1 on top. Returns what names the lines at their right ends. */
-function drawRanks(chart, { followed }) {
-  followed.forEach(({ token, ranks, probabilities }, i) => {
-    const customdata = ranks.map((rank, layer) =>
-      `${safe(token)} ${layer || "input"}: rank ${grouped(rank)}, ${percent(probabilities[layer])}`);
-    chart.add(line(range(ranks.length), ranks, COLOURS[i], {
-      customdata, dash: DASHES[i], size: ranks.length <= 13 ? 7 : 5, hovertemplate: HOVER,
-    }), 2);
-  });
-  const low = Math.max(1, Math.log10(most(followed.flatMap((word) => word.ranks)))) * 1.04;
-  const values = range(Math.floor(low) + 1).map((power) => 10 ** power);
-  chart.axes("y", { type: "log", range: [low, -0.08], tickvals: values, ticktext: values.map((value) => grouped(value)) }, 2);
-  return (x) => {
-    const last = followed.map(({ token, ranks }) => [ranks.at(-1), token]);
-    const texts = last.map(([rank, token]) => label(`${grouped(rank)} ${token}`, 14));
-    const names = lineNames(x, last.map(([rank]) => Math.log10(rank)), texts, COLOURS.slice(0, last.length), [low, -0.08], RANKS);
-    chart.add({ ...names, y: names.y.map((power) => 10 ** power) }, 2);
+export function draw({ layers, followed }) {
+  const steps = ["in", ...range(layers.length - 1, 1).map(String)];
+  const lines = (lines, scale = "linear") => [{ kind: "lines", steps, lines, scale }];
+  return {
+    marks: 1,
+    panels: [
+      { marks: [answers(layers)] },
+      { title: "rank of the word (1 is the first choice)", marks: lines(followed.map(rankLine), "rank") },
+      { title: "bits", x: "after layer", marks: lines(bits(layers)) },
+    ],
   };
 }
 
+/** A row for each layer from the input down, the first choice on the left. */
+function answers(layers) {
+  const rows = layers.map((_, layer) => layerName(layer)), best = layers.map(({ candidates }) => candidates.slice(0, DRAWN));
+  const values = best.map((row) => row.map((one) => one.probability));
+  const text = best.map((row) => row.map((one) => `${one.token}\n${percent(one.probability)}`));
+  const hover = best.map((row, i) => {
+    const bits = `${layers[i].entropy.toFixed(1)} bits of uncertainty, ${layers[i].divergence.toFixed(1)} from the final answer`;
+    return row.map((one) => `${rows[i]}: ${one.token}\n${bits}`);
+  });
+  return { kind: "cells", rows, columns: [], values, low: 0, high: Math.max(0.01, most(values.flat())), text, hover };
+}
+
+function rankLine({ token, ranks, probabilities }, i) {
+  const hover = ranks.map((rank, layer) => `${token} ${layer || "input"}: rank ${grouped(rank)}, ${percent(probabilities[layer])}`);
+  return { name: token, values: ranks, end: `${grouped(ranks.at(-1))} ${token}`, tone: TONES[i], dash: DASHES[i], hover };
+}
+
 /** The uncertainty of each layer's answer, and its distance from the final one. */
-function drawBits(chart, layers) {
-  const lines = [
-    ["uncertainty", "unsure", ACCENT, "solid", layers.map((one) => one.entropy)],
-    ["to the final answer", "to final", ORANGE, "dash", layers.map((one) => one.divergence)],
+function bits(layers) {
+  const uncertainty = layers.map((one) => one.entropy), distance = layers.map((one) => one.divergence);
+  return [
+    { name: "uncertainty, bits", values: uncertainty, end: `${uncertainty.at(-1).toFixed(1)} unsure` },
+    { name: "to the final answer, bits", values: distance, end: `${distance.at(-1).toFixed(1)} to final`, tone: "orange", dash: "dash" },
   ];
-  const top = 1.08 * Math.max(1, ...lines.flatMap(([, , , , values]) => values));
-  for (const [name, , colour, dash, values] of lines) {
-    chart.add(line(range(values.length), values, colour, { dash, hovertemplate: `${name} %{y:.2f} bits<extra></extra>` }), 3);
-  }
-  chart.axes("y", { range: [0, top], nticks: 4 }, 3);
-  const ends = lines.map(([, , , , values]) => values.at(-1)), texts = lines.map(([, short], i) => `${ends[i].toFixed(1)} ${short}`);
-  return (x) => chart.add(lineNames(x, ends, texts, [ACCENT, ORANGE], [0, top], BITS), 3);
 }
 
 export function say({ layers, followed, otherMasks, settled }) {

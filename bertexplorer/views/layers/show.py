@@ -1,26 +1,17 @@
 """Figure for layers: the best answers after each layer, the rank of the followed words, and the distance to the
 answer."""
 
-import numpy as np
+from dataclasses import replace
 
 from bertexplorer.answers.layer_answers import Layers, Tuned
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Dash, Figure, Line, Lines, Panel, Tone
 from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    GROUPS,
-    ORANGE,
-    PALE,
-    SHADES,
     decimal,
-    finish,
     join_names,
-    label,
+    layer_name,
     only_first_mask,
     percent,
     quote,
-    safe,
     unlike_uncertainties,
 )
 from bertexplorer.views.view import Example, View
@@ -69,133 +60,88 @@ VIEW = View(
 )
 
 DRAWN = 5  # answers a layer
-# pixels: a row of answers, the panels below it, and between them
-CELL = 40
-RANKS = 250
-BITS = 130
-GAP = 62
-PLOT = 0.64  # share of the width for the lines; their names are to the right
-COLOURS = (*GROUPS, GREY)
 BEST_TOKEN = {
     "span start": "Start of the answer, among all tokens: ",
     "span end": "End of the answer, among all tokens: ",
 }
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
-DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
+TONES: tuple[Tone, ...] = (*GROUPS, "grey")
+DASHES: tuple[Dash, ...] = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 
-def draw(result: Layers) -> Chart:
+def draw(result: Layers) -> Figure:
     if result.scored:
-        return scores(result)
-    heights = [CELL * len(result.layers), RANKS, BITS, *([BITS] if result.tuned else [])]
-    rank = f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)"
-    titles = ("", rank, "bits", "bits to the final answer, held-out text")
-    fig = kit.panels(heights, GAP, titles[: len(heights)])
-    answers(fig, result)
-    ranks(fig, result)
-    bits(fig, result)
+        return Figure([Panel([scores(result)], f"{result.layers[-1].candidates[0].token}, read after each layer")])
+    steps = ["in", *map(str, range(1, len(result.layers)))]
+    panels = [
+        Panel([answers(result)]),
+        Panel(
+            [Lines(steps, ranks(result), "rank")],
+            f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)",
+        ),
+        Panel([Lines(steps, bits(result))], "bits"),
+    ]
     if result.tuned:
-        held_out(fig, result.tuned)
-    for row in range(2, len(heights) + 1):
-        fig.update_xaxes(kit.layer_axis(len(result.layers), PLOT), row=row, col=1)
-    fig.update_xaxes(title=kit.title("after layer"), row=len(heights), col=1)
-    direct_labels(fig, result)
-    return finish(fig, kit.height_of(heights, GAP) + 56, margin={"l": 8, "r": 12, "t": 8, "b": 48})
+        panels.append(Panel([Lines(steps, held_out(result.tuned))], "bits to the final answer, held-out text"))
+    panels[-1] = replace(panels[-1], x="after layer")
+    return Figure(panels)
 
 
-def scores(result: Layers) -> Chart:
+def scores(result: Layers) -> Bars:
     """The score that each layer would give, were it the last."""
-    values = list(result.scores)
-    names = [kit.layer_name(layer) for layer in range(len(values))]
-    colours = [*[PALE] * (len(values) - 1), ACCENT]
-    fig = Chart([kit.bars(values, colours, text=[decimal(value) for value in values])])
-    fig.update_yaxes(**kit.down(names))
-    fig.update_xaxes(range=kit.from_zero(values), visible=False)
-    fig.add_annotation(kit.above(f"{label(result.layers[-1].candidates[0].token, 30)}, read after each layer", 4))
-    return finish(fig, max(300, 40 + 30 * len(values)), margin={"l": 8, "r": 16, "t": 28, "b": 8}, bargap=0.28)
+    last = len(result.scores) - 1
+    return Bars(
+        [
+            Bar(layer_name(layer), score, decimal(score), "blue" if layer == last else "pale")
+            for layer, score in enumerate(result.scores)
+        ]
+    )
 
 
-def answers(fig: Chart, result: Layers) -> None:
+def answers(result: Layers) -> Cells:
     """A row for each layer from the input down, the first choice on the left."""
     count = min(DRAWN, len(result.layers[0].candidates))
-    lines = [answer.candidates[:count] for answer in result.layers]
-    letters = {1: 30, 2: 18, 3: 11, 4: 8}.get(count, 7)
-    names = [kit.layer_name(layer) for layer in range(len(lines))]
-    bits = [f"{a.entropy:.1f} bits of uncertainty, {a.divergence:.1f} from the final answer" for a in result.layers]
-    hovers = [[f"{names[i]}: {safe(c.token)}<br>{bits[i]}" for c in line] for i, line in enumerate(lines)]
-    shares = np.array([[c.probability for c in line] for line in lines])
-    text = [[f"{label(c.token, letters)}<br>{percent(c.probability)}" for c in line] for line in lines]
-    font = kit.ink(13 if count < 4 else 12)
-    most = max(0.01, float(shares.max()))
-    fig.add_trace(kit.cells(shares, SHADES, 0, most, text=text, hover=hovers, textfont=font), 1, 1)
-    fig.update_yaxes(kit.down(names), row=1, col=1)
-    fig.update_xaxes(visible=False, row=1, col=1)
+    names = [layer_name(layer) for layer in range(len(result.layers))]
+    shares, text, hover = [], [], []
+    for name, layer in zip(names, result.layers, strict=True):
+        bits = f"{layer.entropy:.1f} bits of uncertainty, {layer.divergence:.1f} from the final answer"
+        best = layer.candidates[:count]
+        shares.append([c.probability for c in best])
+        text.append([f"{c.token}\n{percent(c.probability)}" for c in best])
+        hover.append([f"{name}: {c.token}\n{bits}" for c in best])
+    high = max(0.01, *(share for row in shares for share in row))
+    return Cells(names, (), shares, low=0, high=high, text=text, hover=hover)
 
 
-def ranks(fig: Chart, result: Layers) -> None:
-    """A line for each followed word on a logarithmic axis, rank 1 on top."""
-    for word, colour, dash in zip(result.followed, COLOURS, DASHES, strict=False):
-        ranks = word.ranks.tolist()
-        hovers = [
-            f"{safe(word.token)} {i or 'input'}: rank {rank:,}, {percent(float(share))}"
-            for i, (rank, share) in enumerate(zip(ranks, word.probabilities, strict=True))
+def ranks(result: Layers) -> list[Line]:
+    """A line for each followed word."""
+    lines = []
+    for word, tone, dash in zip(result.followed, TONES, DASHES, strict=False):
+        hover = [
+            f"{word.token} {layer or 'input'}: rank {rank:,}, {percent(float(share))}"
+            for layer, (rank, share) in enumerate(zip(word.ranks.tolist(), word.probabilities, strict=True))
         ]
-        style: kit.Part = {"dash": dash, "size": 7 if len(ranks) <= 13 else 5, "hovertemplate": kit.HOVER}
-        fig.add_trace(kit.line(list(range(len(ranks))), ranks, colour, customdata=hovers, **style), 2, 1)
-    low = lowest(result)
-    values = [10**power for power in range(int(low) + 1)]
-    ticks = {"tickvals": values, "ticktext": [f"{value:,}" for value in values]}
-    fig.update_yaxes(type="log", range=[low, -0.08], **ticks, row=2, col=1)
+        lines.append(Line(word.token, word.ranks, f"{word.ranks[-1]:,} {word.token}", tone, dash, hover))
+    return lines
 
 
-def lowest(result: Layers) -> float:
-    """The exponent of 10 at the foot of the ranks' axis."""
-    worst = max((int(word.ranks.max()) for word in result.followed), default=1)
-    return max(1.0, float(np.log10(worst))) * 1.04
-
-
-def bits(fig: Chart, result: Layers) -> None:
+def bits(result: Layers) -> list[Line]:
     """The uncertainty of each layer's answer, and its distance from the final one."""
-    lines = ((ACCENT, "solid", [a.entropy for a in result.layers]), (ORANGE, "dash", kl(result)))
-    for (colour, dash, values), name in zip(lines, ("uncertainty", "to the final answer"), strict=True):
-        tip = f"{name} %{{y:.2f}} bits<extra></extra>"
-        fig.add_trace(kit.line(list(range(len(values))), values, colour, dash=dash, hovertemplate=tip), 3, 1)
-    fig.update_yaxes(range=[0, top_bits(result)], nticks=4, row=3, col=1)
-
-
-def held_out(fig: Chart, tuned: Tuned) -> None:
-    """The distance of both lenses from the final answer, on sentences outside the fit."""
-    top = max(1.0, *tuned.raw, *tuned.tuned) * 1.08
-    lines = ((ACCENT, "solid", "tuned lens", tuned.tuned), (GREY, "dash", "raw lens", tuned.raw))
-    for colour, dash, name, values in lines:
-        tip = f"{name} %{{y:.2f}} bits<extra></extra>"
-        fig.add_trace(kit.line(list(range(len(values))), values, colour, dash=dash, hovertemplate=tip), 4, 1)
-    ends = [values[-1] for *_, values in lines]
-    texts = [f"{values[-1]:.1f} {name}" for *_, name, values in lines]
-    x = len(tuned.raw) + kit.room(len(tuned.raw) + 1)
-    fig.add_trace(kit.line_names(x, ends, texts, [colour for colour, *_ in lines], (0, top), BITS), 4, 1)
-    fig.update_yaxes(range=[0, top], nticks=4, row=4, col=1)
-
-
-def kl(result: Layers) -> list[float]:
-    return [answer.divergence for answer in result.layers]
-
-
-def top_bits(result: Layers) -> float:
-    return max(1.0, *(answer.entropy for answer in result.layers), *kl(result)) * 1.08
-
-
-def direct_labels(fig: Chart, result: Layers) -> None:
-    """Write the name of each line next to its end; spread names whose ends are close."""
-    x, low = len(result.layers) - 1 + kit.room(len(result.layers)), lowest(result)
-    exponents = [float(np.log10(max(1, word.ranks[-1]))) for word in result.followed]
-    texts = [label(f"{w.ranks[-1]:,} {w.token}", 14) for w in result.followed]
-    names = kit.line_names(x, exponents, texts, COLOURS[: len(texts)], (low, -0.08), RANKS)
-    fig.add_trace({**names, "y": [10**y for y in names["y"]]}, 2, 1)
     last = result.layers[-1]
-    texts = [f"{last.entropy:.1f} unsure", f"{last.divergence:.1f} to final"]
-    values = [last.entropy, last.divergence]
-    fig.add_trace(kit.line_names(x, values, texts, (ACCENT, ORANGE), (0, top_bits(result)), BITS), 3, 1)
+    uncertainty = [answer.entropy for answer in result.layers]
+    distance = [answer.divergence for answer in result.layers]
+    return [
+        Line("uncertainty, bits", uncertainty, f"{last.entropy:.1f} unsure"),
+        Line("to the final answer, bits", distance, f"{last.divergence:.1f} to final", "orange", "dash"),
+    ]
+
+
+def held_out(tuned: Tuned) -> list[Line]:
+    """The distance of both lenses from the final answer, on sentences outside the fit; the last layer is the answer."""
+    return [
+        Line("tuned lens, bits", tuned.tuned, f"{tuned.tuned[-1]:.1f} tuned lens"),
+        Line("raw lens, bits", tuned.raw, f"{tuned.raw[-1]:.1f} raw lens", "grey", "dash"),
+    ]
 
 
 def rank_change(first: int, last: int) -> str:
@@ -251,12 +197,12 @@ def say_scores(result: Layers) -> str:
 def say_tuned(tuned: Tuned) -> str:
     """The data of the lens's fit, and whether the lens helps on unseen sentences."""
     middle = len(tuned.raw) // 2
-    worse = [kit.layer_name(layer) for layer in tuned.worse]
+    worse = [layer_name(layer) for layer in tuned.worse]
     no_better = f" It is worse than the raw lens at {join_names(worse)}." if worse else ""
     return (
         f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences in {tuned.seconds:.0f} "
         f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
-        f"{kit.layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}.{no_better}"
+        f"{layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}.{no_better}"
     )
 
 

@@ -1,9 +1,6 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
-import {
-  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label,
-  LIGHT_SIGNED, PALE, percent, quote, safe, SHADES, signed, ticks, title,
-} from "../chart.js";
+import { clip, counted, decimal, grouped, joinNames, percent, quote, signed } from "../chart.js";
 import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
 import { alone, parseTexts } from "../passages.js";
 import { Refusal } from "../tokens.js";
@@ -12,7 +9,6 @@ import { cosines, encodeLines, linesOf, once, sentenceVectors } from "../vectors
 
 // lines whose pairs tell what chance gives; texts that are compared with each other
 const MAX_LINES = 300, MAX_CELLS = 20_000, MAX_TEXTS = 20;
-const CELL = 30, TEXT = 34, HISTOGRAM = 120, GAP = 92;  // pixels: a row, one of several texts, the lowest panel, between panels
 const BINS = 40, NUMBERED = 12;  // words of a side up to which cells show their numbers
 const WAYS = { max: "the maximum over all tokens" }, MEAN = "the mean over all tokens";  // how a vector is made
 
@@ -113,62 +109,52 @@ export function rows({ matrix, rows: down, columns, similarity, gap }) {
 }
 
 export function draw(result) {
-  const heights = [Math.max(120, CELL * result.rows.length), ...(result.table ? [TEXT * result.group.length] : []), HISTOGRAM];
-  const chart = Chart.panels(heights, GAP);
-  drawCells(chart, result);
-  if (result.table) drawGroup(chart, result);
-  drawChance(chart, result, heights.length);
-  return chart.finish(heightOf(heights, GAP) + 180, { margin: { l: 8, r: 44, t: 124, b: 56 }, bargap: 0.05 });
+  return { marks: 1, panels: [words(result), ...(result.table ? [groupPanel(result)] : []), chancePanel(result)] };
 }
 
-function drawCells(chart, { matrix, rows: across, columns }) {
-  const furthest = most(matrix.flat().map(Math.abs)) || 1, isSmall = columns.length <= NUMBERED, name = (part) => label(part.label, 30);
-  const names = (parts) => parts.map((part) => label(part.label, 14));
-  const text = matrix.map((row) => row.map((one) => (isSmall && Math.abs(one) >= 0.005 ? decimal(100 * one, 0) : "")));
-  const hover = across.map((row, i) => columns.map((column, j) => `${name(row)} and ${name(column)}: ${signed(matrix[i][j], 4)}`));
-  chart.add(cells(matrix, LIGHT_SIGNED, -furthest, furthest, { text, hover, textfont: ink(12), gap: 2 }), 1);
-  chart.axes("x", { side: "top", tickangle: -60, ticklabeloverflow: "allow", showgrid: false, ...ticks(names(columns), { mono: 13 }) }, 1);
-  chart.axes("y", down(names(across), { mono: 13 }), 1);
-  chart.note(above(`what each two words add${isSmall ? ",<br>in hundredths of the cosine (12 is 0.12)" : ""}`, 92, { row: 1 }));
+/** What each two words add. */
+function words({ matrix, rows: across, columns }) {
+  const furthest = most(matrix.flat().map(Math.abs)) || 1, numbered = columns.length <= NUMBERED;
+  const text = matrix.map((row) => row.map((one) => (numbered && Math.abs(one) >= 0.005 ? decimal(100 * one, 0) : "")));
+  const hover = across.map((row, i) => columns.map((column, j) => `${row.label} and ${column.label}: ${signed(matrix[i][j], 4)}`));
+  const names = (parts) => parts.map((part) => part.label);
+  return {
+    title: `what each two words add${numbered ? ", in hundredths of the cosine (12 is 0.12)" : ""}`,
+    marks: [{
+      kind: "cells", rows: names(across), columns: names(columns), values: matrix, palette: "signed",
+      low: -furthest, high: furthest, text, hover, tokens: true,
+    }],
+  };
 }
 
 /** The cosine of each two of several texts. A press on a cell opens the pair. */
-function drawGroup(chart, { group, table }) {
-  const customdata = group.map((first) => group.map((second) => ({
-    text: safe(first), pair: safe(second),
-    set: { others: safe(group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ")) },
-  })));
-  const isSmall = group.length <= NUMBERED, text = table.map((row) => row.map((one) => (isSmall ? decimal(100 * one, 0) : "")));
-  const apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
-  const hovertext = group.map((first, i) =>
-    group.map((second, j) => `${label(first, 40)}<br>${label(second, 40)}<br>${decimal(table[i][j], 3)}`));
-  chart.add({
-    ...cells(table, SHADES, least(apart) - 0.01, most(apart) + 0.01, { text, customdata, gap: 2 }),
-    hovertext, hovertemplate: "%{hovertext}<extra></extra>",
-  }, 2);
-  chart.axes("y", down(group.map((one, i) => `${i + 1}. ${label(one, 11)}`)), 2);
-  chart.axes("x", { side: "top", ...fromOne(group.length) }, 2);
-  chart.note(above(`each two of all texts${isSmall ? ", in hundredths" : ""};<br>press a cell to open the pair`, 28, { row: 2 }));
+function groupPanel({ group, table }) {
+  const numbered = group.length <= NUMBERED, apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
+  const others = (first, second) => group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ");
+  return {
+    title: `each two of all texts${numbered ? ", in hundredths" : ""}; press a cell to open the pair`,
+    marks: [{
+      kind: "cells", rows: group.map((one, i) => `${i + 1}. ${one}`), columns: group.map((_, i) => `${i + 1}`), values: table,
+      low: least(apart) - 0.01, high: most(apart) + 0.01,
+      text: table.map((row) => row.map((one) => (numbered ? decimal(100 * one, 0) : ""))),
+      hover: group.map((first, i) => group.map((second, j) => `${first}\n${second}\n${decimal(table[i][j], 3)}`)),
+      doors: group.map((first) => group.map((second) => ({ text: first, pair: second, set: { others: others(first, second) } }))),
+    }],
+  };
 }
 
 /** How many pairs of unrelated lines have each cosine. */
-function drawChance(chart, { chance, similarity, ownLines }, row) {
-  const low = Math.min(chance[0], similarity);
-  const high = Math.max(chance.at(-1), similarity);
-  const space = 0.03 * (high - low) || 1;
-  const width = (high - low) / BINS || 1;
-  const counts = range(BINS).map(() => 0);
-  for (const one of chance) counts[Math.min(BINS - 1, Math.floor((one - low) / width))] += 1;
-  const middles = counts.map((_, i) => low + (i + 0.5) * width);
-  chart.add({
-    type: "bar", x: middles, y: counts, marker: { color: PALE },
-    customdata: middles.map((middle, i) => `${decimal(middle)}: ${counted(counts[i], "pair")}`),
-    hovertemplate: "%{customdata}<extra></extra>",
-  }, row);
-  chart.vline(similarity, row, { line: { color: ACCENT, width: 3 } });
-  chart.axes("y", { visible: false }, row);
-  chart.axes("x", { title: title("cosine", 6, 13), showgrid: false, range: [low - space, high + space] }, row);
-  chart.note(above(`pairs of ${ownLines ? "your lines" : "unrelated sentences"}; the line: these two texts`, 4, { row }));
+function chancePanel({ chance, similarity, ownLines }) {
+  const low = Math.min(chance[0], similarity), high = Math.max(chance.at(-1), similarity), width = (high - low) / BINS || 1;
+  const values = range(BINS).map(() => 0);
+  for (const one of chance) values[Math.min(BINS - 1, Math.floor((one - low) / width))] += 1;
+  const at = values.map((_, i) => low + (i + 0.5) * width);
+  const hover = at.map((middle, i) => `${decimal(middle)}: ${counted(values[i], "pair")}`);
+  return {
+    title: `pairs of ${ownLines ? "your lines" : "unrelated sentences"}; the line: these two texts`,
+    x: "cosine",
+    marks: [{ kind: "histogram", at, values, hover, low, high }, { kind: "rule", at: similarity }],
+  };
 }
 
 export function colours({ shown }) {

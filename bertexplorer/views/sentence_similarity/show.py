@@ -3,26 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    LIGHT_SIGNED,
-    MONO,
-    PALE,
-    SHADES,
-    clip,
-    count,
-    decimal,
-    finish,
-    join_names,
-    label,
-    percent,
-    quote,
-    safe,
-    signed,
-)
-from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, Part, SentenceSimilarity
+from bertexplorer.charts.marks import Button, Cells, Histogram, Figure, Panel, Rule
+from bertexplorer.charts.style import clip, count, decimal, join_names, percent, quote, signed
+from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, SentenceSimilarity
 from bertexplorer.views.view import Example, View
 
 KIDS = ("The children are playing football in the park.", "Kids kick a ball on the grass.")
@@ -70,11 +53,6 @@ VIEW = View(
     needs=("lines",),
 )
 
-# pixels: a row, one of several texts, the lowest panel, the gap
-CELL = 30
-TEXT = 34
-HISTOGRAM = 120
-GAP = 92
 BINS = 40
 NUMBERED = 12  # words of a side up to which cells show their numbers
 FEW = 4  # texts up to which cells show numbers of any size
@@ -83,72 +61,58 @@ FAR = ("euclidean", "manhattan")  # distances: the table has them with a minus
 NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "manhattan": "Manhattan distance"}
 
 
-def draw(result: SentenceSimilarity) -> Chart:
-    """A cell for each two words; below, the similarities of unrelated pairs with a line at this one."""
-    several = [TEXT * len(result.group)] if result.group else []
-    heights = [max(120, CELL * len(result.rows)), *several, HISTOGRAM]
-    fig = kit.panels(heights, GAP)
-    draw_cells(fig, result)
+def draw(result: SentenceSimilarity) -> Figure:
+    """What each two words add; how similar several texts are; the similarities of unrelated pairs, with a line at this."""
+    panels = [words(result)]
     if result.table is not None:
-        draw_group(fig, result, result.table)
-    draw_chance(fig, result, row=len(heights))
-    fig.presses = switch(result)
-    return finish(fig, kit.height_of(heights, GAP) + 180, margin={"l": 8, "r": 44, "t": 124, "b": 56})
+        panels.append(group(result, result.table))
+    panels.append(chance(result))
+    return Figure(panels, switch(result))
 
 
-def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
+def words(result: SentenceSimilarity) -> Panel:
+    """What each two words add."""
+    numbered = len(result.columns) <= NUMBERED
+    text, hover = [], []
+    for row, values in zip(result.rows, result.matrix, strict=True):
+        text.append([hundredths(float(value)) if numbered else "" for value in values])
+        pairs = zip(result.columns, values, strict=True)
+        hover.append([f"{row.label} and {column.label}: {signed(float(value), 4)}" for column, value in pairs])
     most = float(np.abs(result.matrix).max()) or 1.0
-    small = len(result.columns) <= NUMBERED
-    text = [[hundredths(float(value)) if small else "" for value in line] for line in result.matrix]
-    hovers = [
-        [
-            f"{cell_name(row)} and {cell_name(column)}: {signed(float(result.matrix[i, j]), 4)}"
-            for j, column in enumerate(result.columns)
-        ]
-        for i, row in enumerate(result.rows)
-    ]
-    cells = kit.cells(result.matrix, LIGHT_SIGNED, -most, most, text=text, hover=hovers, textfont=kit.ink(12), gap=2)
-    fig.add_trace(cells, 1, 1)
-    font = {"tickfont": {"family": MONO, "size": 13}}
-    names = kit.ticks([label(part.label, 14) for part in result.columns])
-    fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
-    fig.update_yaxes(**kit.down([label(part.label, 14) for part in result.rows], mono=13), row=1, col=1)
+    rows, columns = [part.label for part in result.rows], [part.label for part in result.columns]
+    cells = Cells(rows, columns, result.matrix, "signed", -most, most, text, hover, tokens=True)
     of = "dot product" if result.measure == "dot" else "cosine"
-    unit = f",<br>in hundredths of the {of} (12 is 0.12)" if small else ""
-    fig.add_annotation(kit.above(f"what each two words add{unit}", 92, row=1))
+    unit = f", in hundredths of the {of} (12 is 0.12)" if numbered else ""
+    return Panel([cells], f"what each two words add{unit}")
 
 
-def draw_group(fig: Chart, result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> None:
-    """The similarity of each two of several texts, in the second panel. A press on a cell opens the pair."""
-    group = result.group
-    leads = [[open_pair(result, first, second) for second in group] for first in group]
+def group(result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> Panel:
+    """The similarity of each two of several texts. A press on a cell opens the pair."""
+    texts = result.group
     shown = np.abs(table) if result.measure in FAR else table
-    whole = result.measure == "cosine"  # two digits fit into a cell on a phone
-    text = [[decimal(float(100 * value if whole else value), 0 if whole else 2) for value in line] for line in shown]
-    if len(group) > NUMBERED or (not whole and len(group) > FEW):
-        text = [["" for _ in line] for line in shown]
-    tips = [
-        [
-            f"{label(first, 40)}<br>{label(second, 40)}<br>{decimal(float(shown[i, j]), 3)}"
-            for j, second in enumerate(group)
-        ]
-        for i, first in enumerate(group)
-    ]
-    apart = table[~np.eye(len(group), dtype=bool)]
-    low, high = float(apart.min()), float(apart.max())
-    cells = kit.cells(table, SHADES, low - 0.01, high + 0.01, text=text, customdata=leads, gap=2)
-    fig.add_trace({**cells, "hovertext": tips, "hovertemplate": "%{hovertext}<extra></extra>"}, 2, 1)
-    names = [f"{number}. {label(text, 11)}" for number, text in enumerate(group, 1)]
-    fig.update_yaxes(**kit.down(names), row=2, col=1)
-    fig.update_xaxes(side="top", **kit.counted(len(group)), row=2, col=1)
-    unit = ", in hundredths" if whole and text[0][0] else ""
-    fig.add_annotation(kit.above(f"each two of all texts{unit};<br>press a cell to open the pair", 28, row=2))
+    is_cosine = result.measure == "cosine"  # two digits fit into a cell on a phone
+    numbered = len(texts) <= (NUMBERED if is_cosine else FEW)
+    text, hover, doors = [], [], []
+    for first, values in zip(texts, shown.tolist(), strict=True):
+        numbers = [decimal(100 * value, 0) if is_cosine else decimal(value) for value in values]
+        text.append(numbers if numbered else [""] * len(texts))
+        hover.append([f"{first}\n{second}\n{decimal(value, 3)}" for second, value in zip(texts, values, strict=True)])
+        doors.append([open_pair(result, first, second) for second in texts])
+    apart = table[~np.eye(len(texts), dtype=bool)]  # the scale leaves out each text beside itself
+    low, high = float(apart.min()) - 0.01, float(apart.max()) + 0.01
+    rows = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
+    columns = [str(number) for number in range(1, len(texts) + 1)]
+    unit = ", in hundredths" if is_cosine and numbered else ""
+    return Panel(
+        [Cells(rows, columns, table, low=low, high=high, text=text, hover=hover, doors=doors)],
+        f"each two of all texts{unit}; press a cell to open the pair",
+    )
 
 
 def open_pair(result: SentenceSimilarity, first: str, second: str) -> dict[str, object]:
     """Where a press on a cell leads: to this pair, with the other texts beside it."""
     others = [text for text in result.group if text not in (first, second) and "|" not in text]
-    return {"text": safe(first), "pair": safe(second), "set": {"others": safe(" | ".join(others))}}
+    return {"text": first, "pair": second, "set": {"others": " | ".join(others)}}
 
 
 def hundredths(value: float) -> str:
@@ -156,35 +120,24 @@ def hundredths(value: float) -> str:
     return "" if abs(value) < 0.005 else decimal(100 * value, 0)
 
 
-def cell_name(part: Part) -> str:
-    return label(part.label, 30) if part.position is not None else part.label
-
-
-def draw_chance(fig: Chart, result: SentenceSimilarity, row: int) -> None:
+def chance(result: SentenceSimilarity) -> Panel:
     """How many pairs of unrelated lines have each similarity."""
     low = min(float(result.chance[0]), result.similarity)
     high = max(float(result.chance[-1]), result.similarity)
-    room = 0.03 * (high - low) or 1.0
     counts, edges = np.histogram(result.chance, bins=BINS, range=(low, high))
     middles = (edges[:-1] + edges[1:]) / 2
-    hovers = [f"{decimal(float(edge))}: {count(int(n), 'pair')}" for edge, n in zip(middles, counts, strict=True)]
-    bars = {"type": "bar", "x": middles.tolist(), "y": counts.tolist(), "marker": {"color": PALE}}
-    fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, row, 1)
-    fig.add_vline(x=result.similarity, line={"color": ACCENT, "width": 3}, row=row, col=1)
-    fig.update_yaxes(visible=False, row=row, col=1)
-    fig.update_xaxes(
-        title=kit.title(NAMES[result.measure], 6, 13), showgrid=False, range=[low - room, high + room], row=row, col=1
-    )
+    hover = [f"{decimal(float(at))}: {count(int(number), 'pair')}" for at, number in zip(middles, counts, strict=True)]
+    columns = Histogram(middles, counts, hover=hover, low=low, high=high)
     lines = "your lines" if result.own_lines else "unrelated sentences"
-    fig.add_annotation(kit.above(f"pairs of {lines}; the line: these two texts", 4, row=row))
-    fig.update_layout(bargap=0.05)
+    title = f"pairs of {lines}; the line: these two texts"
+    return Panel([columns, Rule(result.similarity)], title, NAMES[result.measure])
 
 
-def switch(result: SentenceSimilarity) -> list[dict[str, object]]:
+def switch(result: SentenceSimilarity) -> list[Button]:
     """A button that leads to the other kind of parts."""
     if result.exact:
-        return [{"text": "Which words brought it there?", "set": {"terms": "input words"}}]
-    return [{"text": "Where is it in the last layer?", "set": {"terms": "last layer"}}] if result.is_sum else []
+        return [Button("Which words brought it there?", {"set": {"terms": "input words"}})]
+    return [Button("Where is it in the last layer?", {"set": {"terms": "last layer"}})] if result.is_sum else []
 
 
 def colours(result: SentenceSimilarity) -> dict[int, float]:

@@ -1,6 +1,8 @@
 // <bx-figure>: a figure in plotly's JSON, a picture that a script of ours draws, or an HTML document in a frame; fires "jump"
 // with {set, view, picked} at a press on a point with a target.
 import { h } from "./kit.js";
+import { attend } from "./marks_hover.js";
+import { draw as drawMarks } from "./marks.js";
 import { open } from "./model_picture.js";
 import { typeSize } from "./present.js";
 
@@ -67,6 +69,7 @@ function shrinkHeadings(plot) {
     if (right > edge) Object.assign(text.style, { transform: `scale(${scale})`, transformBox: "fill-box", transformOrigin: "left" });
   }
 }
+const WIDE = 900;  // a width at which the height of marks is measured
 const LABELS_WIDTH = 90;  // pixels for the labels of rows
 // In ms. Plotly looks at most every 50 ms for the point under the pointer, and never during a press, so its own click event
 // may name a former point or not come at all. A press therefore waits until it has looked, and holds back later moves.
@@ -86,6 +89,10 @@ class Figure extends HTMLElement {
   async show(figure, said) {
     const mine = ++this.#number;
     [this.figure, this.said] = [figure, said];
+    if (figure.marks) {
+      this.#showMarks(figure, said);
+      return;
+    }
     const by = magnification(this, figure.layout.height), layout = larger(figure.layout, by);
     this.style.minHeight = `${layout.height}px`;
     if (figure.picture) {
@@ -95,12 +102,6 @@ class Figure extends HTMLElement {
       this.append(host);
       this.#unwatch = open(figure, host, (door) => this.#fire(door), by);
       this.querySelectorAll(".part")[focused]?.focus();
-      return;
-    }
-    if (figure.layout.meta === "bars") {
-      this.#clear();
-      this.append(bars(figure, said));
-      this.firstChild.style.setProperty("--by", by);
       return;
     }
     const Plotly = await plotly(figure);
@@ -133,6 +134,37 @@ class Figure extends HTMLElement {
       const found = this.plot.data[curveNumber]?.customdata;
       return { customdata: Array.isArray(pointNumber) ? found?.[pointNumber[0]]?.[pointNumber[1]] : found?.[pointNumber] };
     }));
+  }
+
+  /** Draw marks, in the size of the place; they are drawn anew when the place changes. */
+  #showMarks(figure, said) {
+    const hadFocus = this.contains(document.activeElement);
+    this.#clear();
+    const host = h("div", { class: "drawn" });
+    this.append(this.#buttons(figure.buttons?.map(({ text, door }) => ({ text, ...door }))), host);
+    const paint = () => {
+      const by = magnification(this, drawMarks(figure, WIDE).height);
+      const { svg, height, marks } = drawMarks(figure, Math.round(this.clientWidth / by));
+      this.style.minHeight = `${Math.round(by * height)}px`;
+      host.replaceChildren(svg);
+      this.#unwatch?.();
+      this.#unwatch = attend(host, svg, marks, said, (door) => this.#fire(door));
+    };
+    paint();
+    if (hadFocus) host.firstChild.focus();
+    let width = this.clientWidth;
+    this.#resizeObserver = new ResizeObserver(() => {
+      if (this.clientWidth === width || !this.clientWidth) return;
+      width = this.clientWidth;
+      paint();
+    });
+    this.#resizeObserver.observe(this);
+  }
+
+  #buttons(presses = []) {
+    if (!presses.length) return "";
+    return h("div", { class: "presses" }, presses.map(({ text, ...door }) =>
+      h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
   }
 
   redraw() { if (this.figure) this.show(this.figure, this.said); }
@@ -199,21 +231,4 @@ class Figure extends HTMLElement {
   #fire(door) { this.dispatchEvent(new CustomEvent("jump", { detail: door })); }
 }
 
-/** Horizontal bars as a list, painted without plotly. */
-function bars({ data, layout }, said) {
-  const parts = data.map((trace, i) => {
-    const axis = layout[`xaxis${trace.xaxis.slice(1)}`], title = layout.annotations?.[i]?.text;
-    const rows = trace.customdata.map((label, row) => {
-      const bar = h("span", { class: "bar" }), mine = plain(label);
-      bar.style.setProperty("--share", trace.x[row] / axis.range[1]);
-      bar.style.background = trace.marker.color[row];
-      return h("li", {},
-        h("span", { class: "label", title: mine, translate: "no" }, mine),
-        h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])),
-      );
-    });
-    return [title ? h("h3", {}, plain(title)) : null, h("ul", {}, rows)];
-  });
-  return h("div", { class: "bars", role: "group", "aria-label": said }, parts.flat());
-}
 customElements.define("bx-figure", Figure);

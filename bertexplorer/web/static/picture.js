@@ -1,5 +1,6 @@
 // A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
 import { plotly } from "./figure.js";
+import { draw as drawMarks } from "./marks.js";
 import { draw } from "./model_picture.js";
 
 const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
@@ -7,7 +8,7 @@ const LARGEST = 100_000;  // characters of a drawing
 
 /** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
 export async function picture(kind, { figure, shown, question, above, below }) {
-  const width = Math.max(shown, NARROWEST), { height } = figure.layout, wrap = wrapper(width);
+  const width = Math.max(shown, NARROWEST), height = heightOf(figure, width), wrap = wrapper(width);
   const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
   const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
   const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
@@ -39,7 +40,7 @@ function wrapper(width) {
 
 /** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */
 export async function drawing(figure, width) {
-  const wide = Math.max(width, NARROWEST), { height } = figure.layout, svg = await redraw(figure, wide, height);
+  const wide = Math.max(width, NARROWEST), height = heightOf(figure, wide), svg = await redraw(figure, wide, height);
   svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may extend beyond the edge
   slim(svg);
   const source = `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
@@ -66,8 +67,16 @@ export function base64(text) {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** The figure alone, redrawn by plotly, or by the script of its picture. */
+const heightOf = (figure, width) => (figure.marks ? drawMarks(figure, width).height : figure.layout.height);
+
+/** The figure alone, redrawn as marks, by plotly, or by the script of its picture. */
 async function redraw(figure, width, height) {
+  if (figure.marks) {
+    const { svg } = drawMarks(figure, width);
+    svg.setAttribute("width", width);
+    svg.setAttribute("height", height);
+    return svg;
+  }
   if (figure.picture) return inLight(draw(figure, width));
   const Plotly = await plotly(figure);
   const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };

@@ -3,6 +3,7 @@
 import "./cases.js";
 import "./figure.js";
 import { h, unbroken } from "./kit.js";
+import { shareScales } from "./marks.js";
 
 const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence", head: "Use mini", tuned: "Use sentiment" };
 const LONG_NAME = 80;
@@ -95,6 +96,7 @@ class Stage extends HTMLElement {
   draw({ state, figure, document: source, height, said, beside, cases }) {
     this.drawn = state.view;
     if (this.said.textContent !== unbroken(said)) this.said.textContent = unbroken(said);  // screen readers hear it once
+    if (figure?.marks && beside?.figure?.marks) shareScales(figure, beside.figure);
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
     this.cases.show(cases);

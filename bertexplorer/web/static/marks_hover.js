@@ -1,0 +1,67 @@
+// What a pointer and a keyboard do to a drawing of marks: they read what a mark says, and press it.
+import { h } from "./kit.js";
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+/** Let people read and press the *marks* of *svg*, which lies in *host* and is called *said*. *open* gets the door of one that is
+ *  pressed. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function that ends it. */
+export function attend(host, svg, marks, said, open) {
+  const tip = h("div", { class: "tip", hidden: true });
+  host.append(tip);
+  svg.setAttribute("tabindex", "0");
+  svg.setAttribute("role", "group");
+  svg.setAttribute("aria-label", said);
+  let shown = null;
+
+  const show = (element) => {
+    if (element === shown) return;
+    shown?.classList.remove("pointed");
+    shown = element;
+    tip.hidden = !element;
+    if (!element) return;
+    element.classList.add("pointed");
+    tip.textContent = marks[element.dataset.at].hover;
+    place(tip, host, element);
+  };
+  const press = (element) => {
+    const { door } = marks[element.dataset.at];
+    if (door) open(door);
+  };
+  const go = (element) => {
+    element.setAttribute("tabindex", "-1");
+    element.setAttribute("role", element.classList.contains("door") ? "button" : "img");
+    element.setAttribute("aria-label", marks[element.dataset.at].hover);
+    element.focus();
+  };
+
+  svg.addEventListener("pointermove", ({ target }) => show(target.closest(".mark")));
+  svg.addEventListener("pointerleave", () => show(null));
+  svg.addEventListener("click", ({ target }) => {
+    const element = target.closest(".mark");
+    if (!element) return;
+    show(element);  // a finger does not hover
+    press(element);
+  });
+  svg.addEventListener("focusin", ({ target }) => show(target.closest(".mark")));
+  svg.addEventListener("focusout", () => show(null));
+  svg.addEventListener("keydown", (event) => {
+    const all = [...svg.querySelectorAll(".mark")], at = all.indexOf(document.activeElement), step = STEPS[event.key];
+    if (step) go(all[Math.max(0, Math.min(all.length - 1, at + step))]);
+    else if (event.key === "Home") go(all[0]);
+    else if (event.key === "End") go(all.at(-1));
+    else if ((event.key === "Enter" || event.key === " ") && at >= 0) press(all[at]);
+    else if (event.key === "Escape" && shown) show(null);
+    else return;
+    event.preventDefault();
+  });
+  return () => tip.remove();
+}
+
+/** Put *tip* above *element*, or below it at the top of the screen, within *host*. */
+function place(tip, host, element) {
+  const around = host.getBoundingClientRect(), { left, right, top, bottom } = element.getBoundingClientRect();
+  const { width, height } = tip.getBoundingClientRect();
+  const middle = (left + right) / 2 - around.left - width / 2;
+  tip.style.left = `${Math.max(0, Math.min(around.width - width, middle))}px`;
+  tip.style.top = `${(top > height + 8 ? top - height - 6 : bottom + 6) - around.top}px`;
+}

@@ -1,0 +1,65 @@
+// Lines over the same steps, such as layers, with their names at their ends.
+import { colour, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, words } from "./marks_parts.js";
+
+const TALL = 150, RANKS = 250, EDGE = 8;  // heights, and what they leave free above and below
+const STEP = 26, FEW = 13;  // the room for the name of a step; steps up to which points are large
+const NAMES = 0.36;  // the most room for the names of lines, a share of the width
+const DASHES = { dash: "7 4", dot: "2 4" };
+
+export const numbers = ({ lines }) => lines.flatMap((line) => line.values);
+
+const isRank = ({ scale }) => scale === "rank";
+/** The ends of the vertical axis: a rank begins with 1, other numbers with 0. */
+const ends = (mark) => (isRank(mark) ? [1, Math.max(10, mark.high)] : [Math.min(0, mark.low), Math.max(1, mark.high)]);
+const ticksOf = (mark) => (isRank(mark) ? powers(ends(mark)[1]) : roundNumbers(...ends(mark), 4));
+const endsOf = ({ lines }) => lines.map((line) => line.end ?? line.name);
+
+/** The room for numbers on the left and names on the right, which the lines of all panels share. */
+export function margins(marks, width) {
+  return {
+    left: widest(marks.flatMap((mark) => ticksOf(mark).map(short)), SMALL) + 12,
+    right: Math.min(NAMES * width, widest(marks.flatMap(endsOf), TOKEN)) + 14,
+  };
+}
+
+export function draw(mark, width, { group, margins: { left, right } }) {
+  const { steps, lines, doors, chosen } = mark, tall = isRank(mark) ? RANKS : TALL, [low, high] = ends(mark);
+
+  // 1. Both scales.
+  const from = left + 6, to = width - right - 6;
+  const x = (step) => from + (to - from) * step / Math.max(1, steps.length - 1);
+  const share = (value) => (isRank(mark) ? Math.log10(Math.max(1, value)) / Math.log10(high) : (high - value) / (high - low));
+  const y = (value) => EDGE + (tall - 2 * EDGE) * share(value);
+  const drawn = [];
+  for (const tick of ticksOf(mark)) {
+    drawn.push(path([[left, y(tick)], [width - right, y(tick)]], 'class="grid"'));
+    drawn.push(words(left - 6, y(tick) + 4, short(tick), { anchor: "end", kind: "small" }));
+  }
+  const every = Math.ceil(steps.length * STEP / (to - from));
+  steps.forEach((step, i) => {
+    if (i % every === 0) drawn.push(words(x(i), tall + 16, step, { anchor: "middle", kind: "small" }));
+  });
+  if (chosen !== undefined) drawn.push(path([[x(chosen), 0], [x(chosen), tall]], 'stroke="#5b6675"'));
+
+  // 2. The lines, a point for each step, and the names.
+  const places = spread(lines.map(({ values }) => y(values.at(-1))), tall);
+  const names = endsOf(mark);
+  lines.forEach((line, i) => {
+    const stroke = colour(line.tone), there = [];
+    line.values.forEach((value, step) => { if (value !== null) there.push([step, value]); });
+    drawn.push(path(
+      there.map(([step, value]) => [x(step), y(value)]),
+      `stroke="${stroke}" stroke-width="2" stroke-dasharray="${DASHES[line.dash] ?? ""}"`,
+    ));
+    for (const [step, value] of there) {
+      const said = line.hover?.[step] ?? `${line.name}, ${steps[step]}: ${short(value)}`;
+      drawn.push(group({ hover: said, door: doors?.[step] }, [
+        dot(x(step), y(value), 9, "transparent"),
+        dot(x(step), y(value), steps.length > FEW ? 2.5 : 3.5, stroke),
+      ]));
+    }
+    const style = `fill:${ink(line.tone)};font-size:${TOKEN}px`;
+    drawn.push(words(width - right + 8, places[i] + 4, fitting(names[i], right - 8, TOKEN), { style }));
+  });
+  return { drawn, height: tall + 22, middle: (from + to) / 2 };
+}

@@ -1,0 +1,134 @@
+// What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
+
+export const FONT = 14, TOKEN = 13, SMALL = 12;  // sizes of text
+const CHARACTER = 0.6;  // the width of a character of IBM Plex Mono, of its size
+
+// The colour of a mark, and of words about it, which the page may darken or lighten.
+const TONES = {
+  blue: ["#2b6cb0", "var(--accent, #2b6cb0)"],
+  pale: ["var(--pale, #a9c8ea)", "var(--quiet, #5b6675)"],
+  orange: ["#d55e00", "var(--ink-orange, #b85000)"],
+  green: ["#009e73", "var(--ink-green, #007a58)"],
+  grey: ["#8a94a3", "var(--quiet, #5b6675)"],
+  pink: ["#cc79a7", "var(--ink-pink, #9c5a80)"],
+  ochre: ["#b88a00", "var(--ink-ochre, #856300)"],
+  sky: ["#56b4e9", "var(--ink-sky, #33749a)"],
+  brown: ["#a0693a", "var(--ink-brown, #a0693a)"],
+};
+const PALETTES = { shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"] };  // light enough for dark words
+
+export const colour = (tone = "blue") => TONES[tone][0];
+export const ink = (tone = "blue") => TONES[tone][1];
+
+/** The style of a drawing. A file knows no colours of a page: each has a value for light paper. */
+export const STYLE = `
+.marks text { font: ${FONT}px "IBM Plex Sans", system-ui, sans-serif; fill: var(--quiet, #5b6675); }
+.marks text.token { font: ${TOKEN}px "IBM Plex Mono", ui-monospace, monospace; }
+.marks text.small { font-size: ${SMALL}px; }
+.marks text.inside { fill: #16202c; }
+.marks .grid { stroke: #8a94a3; stroke-opacity: .25; }
+`;
+
+// Shapes
+
+const rounded = (number) => Math.round(100 * number) / 100;
+const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+export function rectangle(x, y, width, height, fill) {
+  return `<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}" fill="${fill}"/>`;
+}
+
+/** Words that begin, end or have their middle ("start", "end", "middle") at a place. */
+export function words(x, y, text, { anchor = "start", kind = "", style = "", turned = 0 } = {}) {
+  if (text === "") return "";
+  const turn = turned ? ` transform="rotate(${turned} ${rounded(x)} ${rounded(y)})"` : "";
+  const attributes = `text-anchor="${anchor}" class="${kind}" style="${style}"${turn}`;
+  return `<text x="${rounded(x)}" y="${rounded(y)}" ${attributes}>${escaped(text)}</text>`;
+}
+
+export function path(points, attributes) {
+  const steps = points.map(([x, y], i) => `${i ? "L" : "M"}${rounded(x)} ${rounded(y)}`);
+  return `<path d="${steps.join("")}" fill="none" ${attributes}/>`;
+}
+
+export const dot = (x, y, radius, fill) => `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${fill}"/>`;
+
+/** A function from numbers between *low* and *high* to the colours of a palette. */
+export function shading(palette = "shades", low = 0, high = 1) {
+  const stops = PALETTES[palette].map((one) => [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)));
+  return (number) => {
+    const place = Math.max(0, Math.min(1, (number - low) / (high - low || 1))) * (stops.length - 1);
+    const at = Math.min(stops.length - 2, Math.floor(place));
+    const mixed = stops[at].map((one, i) => Math.round(one + (stops[at + 1][i] - one) * (place - at)));
+    return `rgb(${mixed.join()})`;
+  };
+}
+
+// Numbers
+
+/** Round numbers from *low* to *high*, about *count* of them. */
+export function roundNumbers(low, high, count) {
+  const rough = (high - low) / count || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
+  const numbers = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) numbers.push(Number((i * step).toPrecision(12)));
+  return numbers;
+}
+
+/** The powers of ten from 1 to *high*. */
+export const powers = (high) => Array.from({ length: Math.floor(Math.log10(high)) + 1 }, (_, i) => 10 ** i);
+
+export const short = (number) => number.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
+
+export const least = (numbers) => numbers.reduce((a, b) => Math.min(a, b), Infinity);
+export const most = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
+
+/** *places* at least a line apart, in their order, and within *height* if there is room. */
+export function spread(places, height, line = 17) {
+  const order = places.map((_, i) => i).sort((a, b) => places[a] - places[b]);
+  const moved = [...places];
+  let floor = -Infinity;
+  for (const i of order) moved[i] = floor = Math.max(moved[i], floor + line);
+  let ceiling = height;
+  for (const i of order.reverse()) {
+    moved[i] = ceiling = Math.min(moved[i], ceiling);
+    ceiling -= line;
+  }
+  return moved;
+}
+
+// Words and their widths
+
+let ruler = null;
+
+export function widthOf(text, size = FONT, tokens = false) {
+  if (tokens) return CHARACTER * size * text.length;
+  ruler ??= document.createElement("canvas").getContext("2d");
+  const font = `${size}px "IBM Plex Sans", system-ui, sans-serif`;
+  if (ruler.wanted !== font) ruler.font = ruler.wanted = font;
+  return ruler.measureText(text).width;
+}
+
+export const widest = (texts, size = FONT, tokens = false) => most([0, ...texts.map((text) => widthOf(text, size, tokens))]);
+
+/** *text* cut to a *width*. */
+export function fitting(text, width, size = FONT, tokens = false) {
+  const whole = widthOf(text, size, tokens);
+  if (whole <= width) return text;
+  const letters = [...text];
+  let count = Math.floor(letters.length * width / whole);
+  while (count > 0 && widthOf(`${letters.slice(0, count).join("")}…`, size, tokens) > width) count -= 1;
+  return count > 0 ? `${letters.slice(0, count).join("")}…` : "";
+}
+
+/** The lines of *text* that fit into *width*. */
+export function wrapped(text, width, size = FONT) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && widthOf(longer, size) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
