@@ -1,4 +1,6 @@
-"""A figure of marks as a chart of plotly: for `result.figure`, for files, for notebooks, and for `?figure=plotly`."""
+"""A figure of marks as a chart of plotly: for `result.figure`, for files, for notebooks, and for `?figure=plotly`.
+
+Doors lead to places of the page, so the chart has none."""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from bertexplorer.charts import kit
 from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.marks import Bars, Cells, Histogram, Figure, Lines, Mark, Panel
+from bertexplorer.charts.marks import Bars, Cells, Figure, Histogram, Lines, Mark, Panel
 from bertexplorer.charts.style import (
     ACCENT,
     GREEN,
@@ -27,9 +29,16 @@ from bertexplorer.charts.style import (
 COLOURS = {"blue": ACCENT, "pale": PALE, "orange": ORANGE, "green": GREEN, "grey": GREY}
 COLOURS |= dict(zip(("pink", "ochre", "sky", "brown"), GROUPS[3:], strict=True))
 PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED}
-# pixels
-BAR, CELL, TALL_CELL, RANKS, PLOT, HISTOGRAM = 30, 30, 40, 250, 130, 120
-TITLE, AXIS, COLUMN_NAMES = 34, 44, 90
+# Heights in pixels: a row of bars, a row of cells with one line and with two; other marks; what is above and below them
+BAR = 30
+CELL = 30
+TALL_CELL = 40
+RANKS = 250
+PLOT = 130
+HISTOGRAM = 120
+TITLE = 34
+COLUMN_NAMES = 90
+AXIS = 44
 SHARE = 0.64  # of the width for lines; their names take the rest
 LETTERS = 24  # of a label
 
@@ -60,8 +69,7 @@ def chart(figure: Figure) -> Chart:
             fig.add_annotation(kit.above(safe(panel.title).replace("\n", "<br>"), shift, row=row))
         if panel.x:
             fig.update_xaxes(title=kit.title(panel.x), row=row, col=1)
-    fig.presses = [{"text": button.text, **button.door} for button in figure.buttons]
-    return finish(fig, round(total) + 16, margin={"l": 8, "r": 16, "t": 8, "b": 8}, bargap=0.28)
+    return finish(fig, max(300, round(total) + 16), margin={"l": 8, "r": 16, "t": 8, "b": 8}, bargap=0.28)
 
 
 def height_of(panel: Panel) -> int:
@@ -118,11 +126,9 @@ def draw_cells(fig: Chart, mark: Cells, row: int) -> None:
     low, high = ends_of(mark)
     text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text] if mark.text else None
     hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
-    more: dict[str, Any] = {"textfont": kit.ink(12), "gap": 2}
-    if mark.doors:  # which take the place of what the pointer shows
-        more |= {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>", "customdata": mark.doors}
-        hovers = None
-    fig.add_trace(kit.cells(values, PALETTES[mark.palette], low, high, text=text, hover=hovers, **more), row, 1)
+    colours = PALETTES[mark.palette]
+    style = {"textfont": kit.ink(12), "gap": 2}
+    fig.add_trace(kit.cells(values, colours, low, high, text=text, hover=hovers, **style), row, 1)
     font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
     names = kit.down([label(name, 14) for name in mark.rows])
     fig.update_yaxes({**names, **font}, row=row, col=1)
@@ -147,8 +153,6 @@ def ends_of(mark: Cells) -> tuple[float, float]:
 def draw_lines(fig: Chart, mark: Lines, row: int, height: int) -> None:
     count = len(mark.steps)
     style: dict[str, Any] = {"size": 7 if count <= 13 else 5, "hovertemplate": "%{hovertext}<extra></extra>"}
-    if mark.doors:
-        style["customdata"] = list(mark.doors)
     for line in mark.lines:
         pairs = zip(mark.steps, line.values, strict=False)  # a line may end before the last step
         texts = line.hover or [f"{line.name}, {step}: {value:.2f}" for step, value in pairs]

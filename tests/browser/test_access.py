@@ -169,7 +169,7 @@ def type_and_hide(page: Page) -> None:
 def set_and_open(page: Page) -> None:
     tab_to(page, "#forms [data-setting=top]")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#figure .bars li")).to_have_count(12)  # eleven answers, and the word that was hidden
+    expect(page.locator("#figure .bars .mark")).to_have_count(12)  # eleven answers, and the word that was hidden
     answered(page, "#forms [data-setting=top]")
     tab_to(page, ".door[data-group^=Who]", "Shift+Tab")
     page.keyboard.press("Enter")
@@ -225,7 +225,7 @@ def compare_and_export(page: Page) -> None:
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None:
-    for seen in ("#text textarea", ".strip .chip >> nth=-1", "#figure .bars li >> nth=4"):
+    for seen in ("#text textarea", ".strip .chip >> nth=-1", "#figure .bars .mark >> nth=4"):
         box = page.locator(seen).bounding_box()
         assert box and box["y"] + box["height"] <= 844, seen
     for pressed in page.locator(

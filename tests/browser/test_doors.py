@@ -26,7 +26,7 @@ def test_the_four_doors_are_in_sight_and_lead_to_what_they_name(page: Page) -> N
     expect_said(page, "same sense")  # bank by a river, bank with money: the example of the view
     expect(page.locator(".door[aria-current]")).to_have_count(1)
     page.locator(".door").get_by_text("Hide a word").click()
-    expect(page.locator("#figure .bars li").first).to_be_visible()
+    expect(page.locator("#figure .bars .mark").first).to_be_visible()
     wait_until_idle(page)
     page.locator(".door").get_by_text("Teach a class").click()
     expect(page.get_by_role("heading", name="Lectures")).to_be_visible()
@@ -79,7 +79,7 @@ def test_ones_own_text_comes_back_with_what_was_hidden_in_it(page: Page) -> None
     write(page, OWN)
     expect_message(page, "Nothing is hidden")
     page.locator("button.chip").get_by_text("quiet", exact=True).click()
-    expect(page.locator("#figure .bars li").first).to_be_visible()
+    expect(page.locator("#figure .bars .mark").first).to_be_visible()
     choose_view(page, "Next sentence")
     expect(page.locator(STANDS_IN)).to_contain_text("there is no second sentence")
     page.get_by_text("Back to my text").click()

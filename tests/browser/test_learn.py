@@ -277,7 +277,7 @@ def test_a_page_translated_by_the_browser_keeps_working(browser: Browser, addres
         answered(page.locator("#first-guess bx-view"))
         expect(page.locator("#jumbled")).to_be_visible()
     with opened(browser, address) as page:
-        expect(page.locator("#figure .bars li").first).to_be_visible()
+        expect(page.locator("#figure .bars .mark").first).to_be_visible()
         page.evaluate(TRANSLATED)
         page.locator("button.chip").nth(2).click()
         expect(page.locator(".chip.masked")).to_have_count(2)

@@ -126,7 +126,7 @@ def test_words_can_be_looked_up(phone: Page) -> None:
     write(phone, "The capital of France is [MASK].")
     phone.locator("#forms [data-setting=words]").fill("lyon, Llanfair")
     expect(phone.locator("#figure .value", has_text="pieces")).to_have_count(1)
-    expect(phone.locator("#figure .bars li")).to_have_count(12)
+    expect(phone.locator("#figure .bars .mark")).to_have_count(12)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -21,7 +21,7 @@ from tests.browser.steps import (
 def test_the_page_opens_with_an_answer(page: Page) -> None:
     assert page.locator(TEXT).input_value() == "The capital of France is [MASK]."
     expect_said(page, "It would put “paris”")
-    expect(page.locator("#figure .bars li")).to_have_count(10)
+    expect(page.locator("#figure .bars .mark")).to_have_count(10)
     expect(page.locator("button.example")).to_have_count(5)
 
 

@@ -114,7 +114,7 @@ def test_a_score_is_read_after_every_layer(tiny: Tiny) -> None:
     assert [row["score"] for row in layers.rows(result)] == list(result.scores) and result.target == "score"
     near = 0.1 * (max(result.scores) - min(result.scores))
     assert all(abs(score - result.scores[-1]) <= near for score in result.scores[result.settled :])
-    assert layers_figure.draw(result).data and "after the last layer it is" in layers_figure.say(result)
+    assert layers_figure.draw(result).panels and "after the last layer it is" in layers_figure.say(result)
 
 
 @pytest.mark.parametrize(("head", "what"), [*CASES, ("label", "score")])

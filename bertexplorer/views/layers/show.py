@@ -102,7 +102,9 @@ def answers(result: Layers) -> Cells:
     """A row for each layer from the input down, the first choice on the left."""
     count = min(DRAWN, len(result.layers[0].candidates))
     names = [layer_name(layer) for layer in range(len(result.layers))]
-    shares, text, hover = [], [], []
+    shares = []
+    text = []
+    hover = []
     for name, layer in zip(names, result.layers, strict=True):
         bits = f"{layer.entropy:.1f} bits of uncertainty, {layer.divergence:.1f} from the final answer"
         best = layer.candidates[:count]

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.charts.marks import Button, Cells, Histogram, Figure, Panel, Rule
+from bertexplorer.charts.marks import Button, Cells, Figure, Histogram, Panel, Rule
 from bertexplorer.charts.style import clip, count, decimal, join_names, percent, quote, signed
 from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, SentenceSimilarity
 from bertexplorer.views.view import Example, View
@@ -62,7 +62,7 @@ NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "man
 
 
 def draw(result: SentenceSimilarity) -> Figure:
-    """What each two words add; how similar several texts are; the similarities of unrelated pairs, with a line at this."""
+    """What each two words add; how similar several texts are; the similarities of unrelated pairs."""
     panels = [words(result)]
     if result.table is not None:
         panels.append(group(result, result.table))
@@ -92,7 +92,9 @@ def group(result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> Panel:
     shown = np.abs(table) if result.measure in FAR else table
     is_cosine = result.measure == "cosine"  # two digits fit into a cell on a phone
     numbered = len(texts) <= (NUMBERED if is_cosine else FEW)
-    text, hover, doors = [], [], []
+    text = []
+    hover = []
+    doors = []
     for first, values in zip(texts, shown.tolist(), strict=True):
         numbers = [decimal(100 * value, 0) if is_cosine else decimal(value) for value in values]
         text.append(numbers if numbered else [""] * len(texts))

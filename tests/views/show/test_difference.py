@@ -12,7 +12,6 @@ from bertexplorer.views import difference
 from bertexplorer.views.attention import compute as attention, show as attention_figure
 from bertexplorer.views.fill_mask import compute as fill_mask
 from bertexplorer.views.head_roles import compute as head_roles
-from bertexplorer.views.layers import compute as layers, show as layers_figure
 
 SHARES = SimpleNamespace(KEYS=("token",), MEASURE="share", rows=lambda result: result)
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)
@@ -112,15 +111,6 @@ def test_two_figures_share_the_wider_scales() -> None:
     first, second = (attention_figure.draw(result) for result in results)
     difference.share_scales(first, second)
     assert [fig.layout.xaxis.range[1] for fig in (first, second)] == [12, results[1].every.shape[1]]
-    mini = CheckpointRegistry().get("mini", "fp32")
-    first, second = (
-        layers_figure.draw(layers.run(mini, text)) for text in ("The capital of France is [MASK].", "A [MASK].")
-    )
-    assert first.settings["yaxis3"]["range"] != second.settings["yaxis3"]["range"]
-    rows = second.settings["yaxis"].get("range")
-    difference.share_scales(first, second)
-    assert first.settings["yaxis3"]["range"] == second.settings["yaxis3"]["range"]
-    assert second.settings["yaxis"].get("range") == rows, "an axis of rows stays"
 
 
 def test_unlisted_numbers_are_looked_up() -> None:

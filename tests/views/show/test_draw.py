@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from bertexplorer.charts.adaptor import chart
 from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Figure
 from tests.views.show.conftest import EVIL, HAND
 
 CASES = [(name, i) for name, results in HAND.items() for i in range(len(results))]
 
 
-def draw(name: str, result: Any) -> Chart:
+def draw(name: str, result: Any) -> Chart | Figure:
     return import_module(f"bertexplorer.views.{name}.show").draw(result)
 
 
@@ -35,12 +37,16 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-def parsed(fig: Chart) -> dict[str, Any]:
-    text = fig.to_json()
+def parsed(fig: Chart | Figure) -> dict[str, Any]:
+    """A chart as JSON; that of a figure of marks."""
+    text = (chart(fig) if isinstance(fig, Figure) else fig).to_json()
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
 
 
-def check(fig: Chart) -> None:
+def check(fig: Chart | Figure) -> None:
+    if isinstance(fig, Figure):
+        assert chart(fig).plotly, "plotly accepts it"
+        json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
     content = parsed(fig)
     assert 300 <= content["layout"]["height"] <= 9000
     for text in strings(content):

@@ -8,6 +8,7 @@ import pytest
 from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.layer_answers import Followed, LayerAnswer, Layers, Tuned
 from bertexplorer.charts import kit
+from bertexplorer.charts.adaptor import chart
 from bertexplorer.views.layers import show as figure
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
@@ -45,18 +46,18 @@ def tuned(count: int = 3, worse: int = 0) -> Layers:
 def test_figures_are_valid_and_escaped(result: Layers) -> None:
     fig = figure.draw(result)
     check(fig)
-    assert "&lt;img" in fig.to_json()
+    assert EVIL in fig.to_json() and "&lt;img" in chart(fig).to_json()
 
 
 def test_some_of_many_answers_are_drawn_and_labels_do_not_overlap() -> None:
-    assert np.asarray(figure.draw(layers(3, 10)).data[0].z).shape[1] == figure.DRAWN
+    assert {len(row) for row in figure.draw(layers(3, 10)).panels[0].marks[0].values} == {figure.DRAWN}
     ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
     moved = kit.spread(ends, 250)
     assert all(b - a >= kit.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
     assert kit.spread([10.0, 100.0], 250) == [10.0, 100.0]
-    *_, names, bits = figure.draw(layers()).data
-    assert list(names.text) == ["1 &lt;img src=x …", "3 word1", "4 word2"]
-    assert list(bits.text) == ["7.0 unsure", "0.0 to final"]
+    _, ranks, bits = figure.draw(layers()).panels
+    assert [line.end for line in ranks.marks[0].lines] == [f"1 {EVIL}", "3 word1", "4 word2"]
+    assert [line.end for line in bits.marks[0].lines] == ["7.0 unsure", "0.0 to final"]
 
 
 def test_the_sentence_describes_how_the_answer_develops() -> None:
@@ -76,13 +77,12 @@ def test_the_sentence_describes_how_the_answer_develops() -> None:
 
 def test_the_tuned_lens_is_drawn_with_the_raw_one() -> None:
     result = tuned()
-    fig = figure.draw(result)
-    *_, new, old, names = [trace for trace in fig.data if trace.yaxis == "y4"]
+    *_, panel = figure.draw(result).panels
+    new, old = panel.marks[0].lines
     assert result.tuned is not None
-    assert (list(new.y), list(old.y)) == (list(result.tuned.tuned), list(result.tuned.raw))
-    assert list(names.text) == ["1.7 tuned lens", "3.3 raw lens"]
-    assert fig.layout.height > figure.draw(layers()).layout.height
-    assert not [trace for trace in figure.draw(layers()).data if trace.yaxis == "y4"]
+    assert (list(new.values), list(old.values)) == (list(result.tuned.tuned), list(result.tuned.raw))
+    assert (new.end, old.end) == ("1.7 tuned lens", "3.3 raw lens")
+    assert len(figure.draw(layers()).panels) == 3
 
 
 def test_the_sentence_describes_the_fit_of_the_tuned_lens() -> None:

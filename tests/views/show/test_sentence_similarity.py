@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bertexplorer.charts.marks import Button
 from bertexplorer.views.sentence_similarity import show as figure
 from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, Part, SentenceSimilarity
 from tests.views.show.conftest import EVIL
@@ -34,16 +35,16 @@ def hand(**changes: object) -> SentenceSimilarity:
 
 
 def test_the_figure_shows_the_cells_and_what_chance_gives() -> None:
-    chart = figure.draw(hand())
-    check(chart)
-    cells, bars = chart.data
-    assert [list(line) for line in cells.text] == [["40", "5"], ["−10", ""], ["15", "10"]] and sum(bars.y) == 4
-    assert cells.customdata[2][0] == "special and dogs: +0.1500"
-    assert chart.presses == [{"text": "Which words brought it there?", "set": {"terms": "input words"}}]
-    assert not figure.draw(hand(exact=False, is_sum=False)).presses
-    assert figure.draw(hand(exact=False)).presses[0]["set"] == {"terms": "last layer"}
+    drawn = figure.draw(hand())
+    check(drawn)
+    (cells,), (pairs, line) = (panel.marks for panel in drawn.panels)
+    assert cells.text == [["40", "5"], ["−10", ""], ["15", "10"]] and sum(pairs.values) == 4
+    assert cells.hover[2][0] == "special and dogs: +0.1500" and line.at == hand().similarity
+    assert drawn.buttons == [Button("Which words brought it there?", {"set": {"terms": "input words"}})]
+    assert not figure.draw(hand(exact=False, is_sum=False)).buttons
+    assert figure.draw(hand(exact=False)).buttons[0].door["set"] == {"terms": "last layer"}
     many = hand(matrix=np.ones((3, 20)), columns=(Part("w", 1),) * 20)
-    assert figure.draw(many).data[0].text[0][0] == "", "no room for numbers"
+    assert figure.draw(many).panels[0].marks[0].text[0][0] == "", "no room for numbers"
 
 
 @pytest.mark.parametrize(

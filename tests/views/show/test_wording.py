@@ -70,11 +70,12 @@ def test_the_sentence_on_counterfactuals_is_exact() -> None:
 
 
 def test_bars_of_fill_mask_show_its_probabilities() -> None:
-    notes = fill_mask.draw(hand.fill_mask(4)).layout.annotations
-    assert [note.text for note in notes] == [f"mask {i}, token 2" for i in (1, 2, 3, 4)]
-    (bar,) = fill_mask.draw(hand.fill_mask()).data
-    assert list(bar.x) == [0.5, 0.25, 0.0004, 0.001, pytest.approx(0.02), pytest.approx(0.01)]
-    assert list(bar.text) == [
+    several = fill_mask.draw(hand.fill_mask(4)).panels
+    assert [panel.title for panel in several] == [f"mask {i}, token 2" for i in (1, 2, 3, 4)]
+    ((mark,),) = (panel.marks for panel in fill_mask.draw(hand.fill_mask()).panels)
+    assert mark.high == 1
+    assert [bar.value for bar in mark.bars] == [0.5, 0.25, 0.0004, 0.001, pytest.approx(0.02), pytest.approx(0.01)]
+    assert [bar.text for bar in mark.bars] == [
         "50 %",
         "25 %",
         "< 0.1 %",
@@ -84,9 +85,8 @@ def test_bars_of_fill_mask_show_its_probabilities() -> None:
     ]
     best = hand.blank(0.5, 0.25)
     result = replace(hand.fill_mask(), blanks=(replace(best, original=best.candidates[1]),))
-    (bar,) = fill_mask.draw(result).data
-    assert list(bar.text) == ["50 %", "25 % · was hidden here"]
-    assert bar.marker.color[0] != bar.marker.color[1]
+    ((mark,),) = (panel.marks for panel in fill_mask.draw(result).panels)
+    assert [(bar.text, bar.tone) for bar in mark.bars] == [("50 %", "blue"), ("25 % · was hidden here", "green")]
 
 
 def test_dots_of_contrast_represent_all_words() -> None:
