@@ -67,8 +67,8 @@ def state_of(view: str, fields: dict[str, Any]) -> State:
 
 
 def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
-    """Rows, a sentence and provenance as orjson can serialize them. *figure*: "plotly" or "marks", if the figure is wanted
-    too. Raises ExplorerError as the analysis does."""
+    """Rows, a sentence and provenance as orjson can serialize them. *figure*: "plotly" or "marks", if the figure is
+    wanted too. Raises ExplorerError as the analysis does."""
     view, text = VIEWS[state.view], state.as_text
     checkpoint = explore.registry.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)

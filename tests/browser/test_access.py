@@ -74,7 +74,7 @@ FAINT = """() => {
   return [...document.querySelectorAll("#figure svg :is(text, tspan)")].flatMap((text) => {
     const own = [...text.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
     const colour = getComputedStyle(text).fill, [low, high] = [page, luminance(colour)].sort((a, b) => a - b);
-    return !/\\p{L}/u.test(own) || text.closest(".hm, .heatmaplayer") || high / low >= 4.5 ? [] : [`${own}: ${colour}`];
+    return !/\\p{L}/u.test(own) || text.closest(".hm, .heatmaplayer, .tinted") || high / low >= 4.5 ? [] : [`${own}: ${colour}`];
   });
 }"""
 
@@ -105,13 +105,13 @@ def test_the_words_of_a_figure_are_legible(browser: Browser, address: str, schem
 
 def test_the_headings_of_a_figure_fit_a_narrow_window(browser: Browser, address: str) -> None:
     with opened(browser, f"{address}?view=layers&text=A+[MASK]+film.") as page:
-        expect(page.locator("#figure .annotation-text").first).to_be_visible()
+        expect(page.locator("#figure .marks").first).to_be_visible()
         page.set_viewport_size({"width": 320, "height": 800})
-        plot = "document.querySelector('#figure .plot').getBoundingClientRect().right"
-        wait_until(page, f"{plot} < 320")
-        headings = "[...document.querySelectorAll('#figure .annotation-text')]"
-        wait_until(page, f"{headings}.every((text) => text.getBoundingClientRect().right < {plot} + 1)", 10)
-        assert page.evaluate(f"{headings}[0].getBoundingClientRect().height") > 9
+        edge = "document.querySelector('#figure').getBoundingClientRect().right"
+        wait_until(page, f"{edge} < 320")
+        words = "[...document.querySelectorAll('#figure .marks text')]"
+        wait_until(page, f"{words}.every((text) => text.getBoundingClientRect().right < {edge} + 1)", 10)
+        assert page.evaluate(f"{words}[0].getBoundingClientRect().height") > 9
 
 
 SEEN = """() => {
@@ -243,9 +243,9 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
         for view in ("One mask", "Layers"):
             choose_view(page, view)
             wait_until_idle(page)
-        label = page.locator("#figure .ytick text").first
-        sizes.append(float(label.evaluate("label => parseFloat(getComputedStyle(label).fontSize)")))
-    assert sizes[1] == pytest.approx(1.25 * sizes[0])
+        label = page.locator("#figure .marks text").first
+        sizes.append(float(label.evaluate("label => label.getBoundingClientRect().height")))
+    assert sizes[1] == pytest.approx(1.25 * sizes[0], rel=0.02)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

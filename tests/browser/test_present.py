@@ -101,9 +101,9 @@ def test_the_words_of_a_tall_figure_grow_with_the_screen(browser: Browser, addre
         "Element.prototype.requestFullscreen = () => Promise.reject(new Error('a window'))"  # which can change its size
     )
     with opened(browser, f"{address}?view=layers", script=windowed) as page:
-        words = "() => parseFloat(getComputedStyle(document.querySelector('#figure .ytick text')).fontSize)"
+        words = "() => document.querySelector('#figure .marks text').getBoundingClientRect().height"
         page.set_viewport_size({"width": 1920, "height": 1080})
-        page.wait_for_selector("#figure .ytick text")
+        page.wait_for_selector("#figure .marks text")
         wait_until_idle(page)
         page.keyboard.press("p")
         page.wait_for_timeout(500)

@@ -40,9 +40,9 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
             assert picked == [view.examples[number].picked], "it counts in the text of the example"
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
-    drawn = "#figure :is(iframe, .plot .main-svg, .bars, .model > svg)"
+    drawn = "#figure :is(iframe, .plot .main-svg, .marks, .model > svg)"
     if view.title != "BertViz":
-        expect(phone.locator("#figure > :not(.presses)")).to_have_attribute(
+        expect(phone.locator("#figure :is(.marks, .plot, .model)")).to_have_attribute(
             "aria-label", phone.locator("#caption .said").inner_text().replace("\xa0", " ")
         )
     for width, height in SIZES.values():
