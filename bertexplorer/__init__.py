@@ -29,7 +29,8 @@ training/tasks/         the fine-tuning tasks: the rows, settings and metrics of
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
-charts/                 what views draw with: plotly's JSON as plain dicts, its style, and the parts that figures share
+charts/                 what figures are: marks, their style, and the parts of charts that views still draw themselves
+charts/adaptors/        marks as a chart of plotly, a module for each kind
 analysis.py             the analyses by the name that they had in version 0.1
 views/                  the views, a folder each: it computes a frozen result, draws it and says it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index

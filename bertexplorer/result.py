@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.charts import adaptor, marks
+from bertexplorer.charts import adaptors, marks
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import export
 from bertexplorer.csv_safety import as_csv
@@ -88,7 +88,7 @@ class Result:
         if isinstance(drawn, Picture):
             return drawn.document(self.said)
         if isinstance(drawn, marks.Figure):
-            return adaptor.chart(drawn).plotly
+            return adaptors.chart(drawn).plotly
         return drawn if isinstance(drawn, str) else drawn.plotly
 
     @property

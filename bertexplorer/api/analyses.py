@@ -13,7 +13,7 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
-from bertexplorer.charts.adaptor import chart
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import Figure
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.export import provenance, tables

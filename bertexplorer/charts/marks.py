@@ -1,8 +1,8 @@
 """Marks: what a figure shows, without a pixel.
 
-A figure is a list of panels, one below the other, and a panel is a list of marks over one scale. The page draws them
-(`web/static/marks.js`); `charts/adaptor.py` makes plotly's JSON of them. Texts are as they were typed: whoever draws
-them escapes them, and cuts what does not fit. Sizes, margins, ticks and the places of labels are theirs as well.
+A figure is a list of panels, and a panel a list of marks over one scale. The page draws them (`web/static/marks.js`);
+`charts/adaptors` makes plotly's JSON of them. Texts are as they were typed: whoever draws them escapes them, and cuts
+what does not fit. Sizes, margins, ticks and the places of labels are theirs as well.
 """
 
 from __future__ import annotations
@@ -17,15 +17,29 @@ import orjson
 VERSION = 1  # of the JSON
 Tone = Literal["blue", "pale", "orange", "green", "grey", "pink", "ochre", "sky", "brown"]
 GROUPS: tuple[Tone, ...] = ("blue", "orange", "green", "pink", "ochre", "sky", "brown")  # for things without an order
-Palette = Literal["shades", "signed"]  # from pale to blue; orange below 0 and blue above
+Palette = Literal["shades", "signed", "root", "strong"]
 Numbers = Sequence[float] | np.ndarray
 Dash = Literal["solid", "dash", "dot"]
+Unit = Literal["", "share"]  # a share is written in per cent
 Door = Mapping[str, Any]  # what a press leads to: "set", "view", "picked", "text"
+
+
+# Bars
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A short line across a bar, at one number."""
+
+    value: float
+    tone: Tone = "orange"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar. *text*: beside its end. *hover*: under the pointer, else its label and its text."""
+    """A bar. *text*: beside its end. *hover*: under the pointer, else its label and its text. *behind*: the value of a
+    wider pale bar behind it. *low*, *high*: the ends of an interval. *ticks*: across it. *bold*: whether its label
+    above it stands out."""
 
     label: str
     value: float
@@ -33,63 +47,38 @@ class Bar:
     tone: Tone = "blue"
     hover: str = ""
     door: Door | None = None
+    behind: float | None = None
+    low: float | None = None
+    high: float | None = None
+    ticks: Sequence[Tick] = ()
+    bold: bool = False
 
 
 @dataclass(frozen=True)
 class Bars:
     """Horizontal bars from 0 on, one below the other. *high*: what fills the width, else the largest value. *tokens*:
-    whether the labels are tokens."""
+    whether the labels are tokens. *above*: whether the labels stand above the bars, as long ones do. *axis*: whether
+    the numbers are written below. *unit*: that of the axis."""
 
     kind: ClassVar = "bars"
     bars: Sequence[Bar]
     low: float | None = None
     high: float | None = None
     tokens: bool = False
+    above: bool = False
+    axis: bool = False
+    unit: Unit = ""
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A table of coloured cells. *low*, *high*: the ends of the palette, else those of the values. *text*: in each
-    cell, where a word may be cut and a number is not; *hover*, *doors*: for each cell. *columns*: may be empty."""
+class Columns:
+    """Vertical bars with a label below each: the tokens of a text."""
 
-    kind: ClassVar = "cells"
-    rows: Sequence[str]
-    columns: Sequence[str]
-    values: Any  # rows x columns
-    palette: Palette = "shades"
+    kind: ClassVar = "columns"
+    bars: Sequence[Bar]
     low: float | None = None
     high: float | None = None
-    text: Sequence[Sequence[str]] = ()
-    hover: Sequence[Sequence[str]] = ()
-    doors: Sequence[Sequence[Door]] = ()
     tokens: bool = False
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line with a value for each step. *end*: the text next to its end. *hover*: for each step."""
-
-    name: str
-    values: Numbers
-    end: str = ""
-    tone: Tone = "blue"
-    dash: Dash = "solid"
-    hover: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Lines over the same *steps*, such as layers. *scale*: "linear", from 0 on, or "rank", where 1 is at the top and
-    each tenfold rank as far below. *chosen*: the step that a thin line marks. *doors*: for each step."""
-
-    kind: ClassVar = "lines"
-    steps: Sequence[str]
-    lines: Sequence[Line]
-    scale: Literal["linear", "rank"] = "linear"
-    low: float | None = None
-    high: float | None = None
-    chosen: int | None = None
-    doors: Sequence[Door] = ()
 
 
 @dataclass(frozen=True)
@@ -107,23 +96,140 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Rule:
-    """A line across the other marks of its panel, at one number."""
+    """A line across the other marks of its panel, at one number. *label*: beside it."""
 
     kind: ClassVar = "rule"
     at: float
     tone: Tone = "blue"
+    dash: Dash = "solid"
+    label: str = ""
 
 
-Mark = Bars | Cells | Lines | Histogram | Rule
+@dataclass(frozen=True)
+class Band:
+    """A pale band across the other marks of its panel, between two numbers. *label*: beside it."""
+
+    kind: ClassVar = "band"
+    low: float
+    high: float
+    label: str = ""
+
+
+# Cells
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of coloured cells. *palette*: "shades", from pale to blue, on which words can be read; "signed", orange
+    below 0 and blue above; "root" and "strong", the same two up to dark colours, the first for the root of a share.
+    *low*, *high*: the ends of the palette, else those of the values. *text*: in each cell, where a word may be cut and
+    a number is not; *hover*, *doors*: for each cell. *columns*: may be empty. *framed*, *crossed*: (row, column) of the
+    cells with a frame or a cross. A value that is not a number leaves its cell empty."""
+
+    kind: ClassVar = "cells"
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Any  # rows x columns
+    palette: Palette = "shades"
+    low: float | None = None
+    high: float | None = None
+    text: Sequence[Sequence[str]] = ()
+    hover: Sequence[Sequence[str]] = ()
+    doors: Sequence[Sequence[Door]] = ()
+    tokens: bool = False
+    framed: Sequence[tuple[int, int]] = ()
+    crossed: Sequence[tuple[int, int]] = ()
+
+
+# Lines
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line with a value for each step. *end*: the text next to its end. *hover*: for each step. *low*, *high*: a band
+    around it, for each step."""
+
+    name: str
+    values: Numbers
+    end: str = ""
+    tone: Tone = "blue"
+    dash: Dash = "solid"
+    hover: Sequence[str] = ()
+    low: Numbers | None = None
+    high: Numbers | None = None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines over the same *steps*, such as layers. *scale*: "linear", from 0 on, or "rank", where 1 is at the top and
+    each tenfold rank as far below. *chosen*: the step that a thin line marks. *doors*: for each step. *unit*: of the
+    numbers."""
+
+    kind: ClassVar = "lines"
+    steps: Sequence[str]
+    lines: Sequence[Line]
+    scale: Literal["linear", "rank"] = "linear"
+    low: float | None = None
+    high: float | None = None
+    chosen: int | None = None
+    doors: Sequence[Door] = ()
+    unit: Unit = ""
+
+
+# Words
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token in a line of tokens. *note*: small, below it."""
+
+    text: str
+    note: str = ""
+    tone: Tone = "pale"
+    hover: str = ""
+    door: Door | None = None
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens one after the other, on as many lines as they need, each on its tone."""
+
+    kind: ClassVar = "tokens"
+    tokens: Sequence[Token]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of text. *tone*: of the words; *bold*: whether they stand out."""
+
+    text: str
+    tone: Tone = "grey"
+    bold: bool = False
+    door: Door | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """Lines of text: the key of a figure, a list."""
+
+    kind: ClassVar = "text"
+    lines: Sequence[Words]
+
+
+Mark = Bars | Columns | Histogram | Rule | Band | Cells | Lines | Tokens | Text
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks over one scale. *title*: above them; *x*: what the horizontal axis counts."""
+    """Marks over one scale, of which the first is the main one. *title*: above them. *x*: what the horizontal axis
+    counts. *beside*: whether it stands to the right of the panel before it, row beside row; *share*: its part of the
+    width."""
 
     marks: Sequence[Mark]
     title: str = ""
     x: str = ""
+    beside: bool = False
+    share: float = 1.0
 
 
 @dataclass(frozen=True)

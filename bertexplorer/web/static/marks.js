@@ -1,12 +1,15 @@
 // Marks: draws a figure (charts/marks.py says what one is) as an SVG: for the page, a widget, a site, and a file.
 import * as bars from "./marks_bars.js";
 import * as cells from "./marks_cells.js";
+import * as columns from "./marks_columns.js";
 import * as histogram from "./marks_histogram.js";
 import * as lines from "./marks_lines.js";
 import { FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
+import * as text from "./marks_text.js";
+import * as tokens from "./marks_tokens.js";
 
-const KINDS = { bars, cells, histogram, lines };  // each with draw(mark, width, pen), and the numbers of its scale
-const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between panels; a line of a title; the name of an axis; below all
+const KINDS = { bars, cells, columns, histogram, lines, text, tokens };  // each with draw(mark, width, pen), and the numbers of its scale
+const GAP = 26, APART = 24, LINE = 20, AXIS = 20, EDGE = 8;  // between rows, and panels; a title; the name of an axis; below all
 
 /** {svg, height, marks}: the drawing of *figure* in units of which it is *width* wide. The `data-at` of an element is the index of
  *  its mark in *marks*, [{hover, door}]. */
@@ -21,19 +24,28 @@ export function draw(figure, width) {
 
   const parts = [];
   let y = 0;
-  for (const { title = "", x = "", marks: [mark, ...beside] } of figure.panels) {
+  for (const row of rowsOf(figure.panels)) {
     if (parts.length) y += GAP;
-    for (const line of title ? wrapped(title, width) : []) {
-      parts.push(words(0, y + FONT, line));
-      y += LINE;
+    const whole = row.reduce((sum, { share = 1 }) => sum + share, 0), room = width - APART * (row.length - 1);
+    let x = 0, titles = 0, tallest = 0, aligned = null;
+    for (const panel of row) panel.lines = panel.title ? wrapped(panel.title, (room * (panel.share ?? 1)) / whole) : [];
+    titles = LINE * most([0, ...row.map(({ lines: { length } }) => length)]);
+    for (const panel of row) {
+      const wide = (room * (panel.share ?? 1)) / whole, [mark, ...beside] = panel.marks;
+      const found = KINDS[mark.kind].draw(scaled(mark), wide, { ...pen, beside, row: aligned });
+      if (row.length > 1) aligned ??= found.row;
+      let { height } = found;
+      const inside = panel.lines.map((line, i) => words(0, FONT + LINE * i, line));
+      inside.push(`<g class="${mark.kind}" transform="translate(0 ${titles})">${found.drawn.join("")}</g>`);
+      if (panel.x) {
+        height += AXIS;
+        inside.push(words(found.middle, titles + height, panel.x, { anchor: "middle" }));
+      }
+      parts.push(`<g transform="translate(${Math.round(x)} ${y})">${inside.join("")}</g>`);
+      tallest = Math.max(tallest, height);
+      x += wide + APART;
     }
-    const { drawn, height, middle } = KINDS[mark.kind].draw(scaled(mark), width, { ...pen, beside });
-    parts.push(`<g class="${mark.kind}" transform="translate(0 ${y})">${drawn.join("")}</g>`);
-    y += height;
-    if (x) {
-      y += AXIS;
-      parts.push(words(middle, y, x, { anchor: "middle" }));
-    }
+    y += titles + tallest;
   }
   const height = Math.ceil(y + EDGE);
   const source = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
@@ -42,11 +54,21 @@ export function draw(figure, width) {
   return { svg, height, marks };
 }
 
+/** The panels row by row: one that is beside the former stands in its row. */
+function rowsOf(panels) {
+  const rows = [];
+  for (const panel of panels) {
+    if (panel.beside && rows.length) rows.at(-1).push({ ...panel });
+    else rows.push([{ ...panel }]);
+  }
+  return rows;
+}
+
 /** Give the marks of *first* and *second*, two figures of one view, the same scales. */
 export function shareScales(first, second) {
   first.panels.forEach((panel, i) => panel.marks.forEach((mark, j) => {
     const other = second.panels[i]?.marks[j];
-    if (other?.kind !== mark.kind || mark.kind === "rule") return;
+    if (other?.kind !== mark.kind || !KINDS[mark.kind]) return;
     const [ours, theirs] = [scaled(mark), scaled(other)];
     mark.low = other.low = Math.min(ours.low, theirs.low);
     mark.high = other.high = Math.max(ours.high, theirs.high);

@@ -1,33 +1,38 @@
 // Cells: a table whose colours are numbers, with names on the left and above.
-import { FONT, fitting, rectangle, shading, SMALL, TOKEN, widest, words } from "./marks_parts.js";
+import { FONT, fitting, isDark, path, rectangle, shading, SMALL, TOKEN, widest, words } from "./marks_parts.js";
 
-const ROW = 30, TALL = 42;  // a row of one line, and of two
+const ROW = 30, LINE = 16;  // a row of one line; each further line in its cells
 const NAMES = 0.32, APART = 8;  // the room for the names of rows, a share of the width; and beside them
 const TURNED = -60, LONGEST = 110;  // degrees of the names of narrow columns, and their room
 const DOWN = Math.sin(Math.PI / 3), ACROSS = Math.cos(Math.PI / 3);  // what a turned name takes
 
 export const numbers = ({ values }) => values.flat();
 
-export function draw(mark, width, { group }) {
+export function draw(mark, width, { group, row: given }) {
   const { rows, columns = [], values, low, high, text, hover, doors, tokens } = mark;
   const size = tokens ? TOKEN : FONT, kind = tokens ? "token" : "", count = values[0]?.length ?? 0;
 
   // 1. The names of the rows, and those of the columns, which are turned where they are wider than a column.
-  const start = Math.min(NAMES * width, widest(rows, size, tokens) + 2) + APART;
+  const hasNames = rows.some(Boolean) && !given;
+  const start = hasNames ? Math.min(NAMES * width, widest(rows.flatMap((name) => name.split("\n")), size, tokens) + 2) + APART : 0;
   const longest = Math.min(LONGEST, widest(columns, size, tokens));
   const level = longest <= (width - start) / count - 4;
   const across = (width - start - (level ? 0 : ACROSS * longest / 2)) / count;
-  let above = 0;
-  if (columns.length) above = level ? size + 10 : DOWN * longest + 14;
-  const tall = text?.some((row) => row.some((one) => one.includes("\n"))) ? TALL : ROW;
+  let above = given?.above ?? 0;
+  if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
+  const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...rows.map((name) => name.split("\n").length));
+  const tall = given?.height ?? (count > 100 ? LINE : ROW) + LINE * (most - 1) * 0.75;
   const names = [];
+  const every = level ? 1 : Math.ceil(14 / across);  // of very narrow columns, some have a name
   columns.forEach((name, j) => {
+    if (j % every) return;
     const place = level ? { anchor: "middle" } : { turned: TURNED };
     names.push(words(start + across * (j + 0.5), above - 7, fitting(name, level ? across - 4 : longest, size, tokens), { ...place, kind }));
   });
-  rows.forEach((name, i) => {
-    names.push(words(start - APART, above + tall * (i + 0.5) + 5, fitting(name, start - APART, size, tokens), { anchor: "end", kind }));
-  });
+  if (hasNames) rows.forEach((name, i) => name.split("\n").forEach((line, at, all) => {
+    const y = above + tall * (i + 0.5) + 5 + LINE * (at - (all.length - 1) / 2);
+    names.push(words(start - APART, y, fitting(line, start - APART, size, tokens), { anchor: "end", kind: at ? "small" : kind }));
+  }));
 
   // 2. The cells. A word is cut to its cell; numbers are written whole in all cells, or in none.
   const figures = (text ?? []).flat().flatMap((one) => one.split("\n")).filter((line) => /\d/.test(line));
@@ -36,17 +41,32 @@ export function draw(mark, width, { group }) {
     if (/\d/.test(line)) return roomForNumbers ? line : "";
     return fitting(line, across - 8, SMALL);
   };
-  const shade = shading(mark.palette, low, high), cells = [];
-  values.forEach((row, i) => row.forEach((value, j) => {
-    const x = start + across * j, y = above + tall * i;
-    const lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
-    const said = hover?.[i]?.[j] ?? `${rows[i]}, ${columns[j] ?? j + 1}: ${value}`;
+  const shade = shading(mark.palette, low, high), gap = across > 8 ? 1 : 0;
+  const place = (i, j) => [start + across * j, above + tall * i];
+  const cells = [];
+  values.forEach((line, i) => line.forEach((value, j) => {
+    const [x, y] = place(i, j), isNumber = value !== null && value !== undefined;
+    if (!isNumber && !text?.[i]?.[j]) return;
+    const fill = isNumber ? shade(value) : "none", lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
+    const said = hover?.[i]?.[j] || `${rows[i].split("\n")[0]}, ${columns[j] ?? j + 1}: ${value}`;
+    const style = isDark(fill) ? "fill:#fff" : "";
     cells.push(group({ hover: said, door: doors?.[i]?.[j] }, [
-      rectangle(x + 1, y + 1, Math.max(1, across - 2), tall - 2, value === null ? "none" : shade(value)),
-      ...lines.map((line, at) => words(
-        x + across / 2, y + tall / 2 + 4.5 + 16 * (at - (lines.length - 1) / 2), line, { anchor: "middle", kind: "small inside" },
+      rectangle(x + gap, y + 1, Math.max(0.5, across - 2 * gap), tall - 2, fill),
+      ...lines.map((one, at) => words(
+        x + across / 2, y + tall / 2 + 4.5 + LINE * (at - (lines.length - 1) / 2), one, { anchor: "middle", kind: "small inside", style },
       )),
     ]));
   }));
-  return { drawn: [...names, `<g class="tinted">${cells.join("")}</g>`], height: above + tall * rows.length };
+
+  // 3. Frames and crosses.
+  const marked = (mark.framed ?? []).map(([i, j]) => {
+    const [x, y] = place(i, j);
+    return path([[x, y], [x + across, y], [x + across, y + tall], [x, y + tall], [x, y]], 'stroke="#d55e00" stroke-width="2"');
+  });
+  for (const [i, j] of mark.crossed ?? []) {
+    const [x, y] = place(i, j), [cx, cy] = [x + across / 2, y + tall / 2];
+    marked.push(path([[cx - 6, cy - 6], [cx + 6, cy + 6]], 'class="cross"'), path([[cx - 6, cy + 6], [cx + 6, cy - 6]], 'class="cross"'));
+  }
+  const drawn = [...names, `<g class="tinted">${cells.join("")}</g>`, ...marked];
+  return { drawn, height: above + tall * rows.length, middle: (start + width) / 2, row: { above, height: tall } };
 }

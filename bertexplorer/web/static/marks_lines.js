@@ -6,18 +6,19 @@ const STEP = 26, FEW = 13;  // the room for the name of a step; steps up to whic
 const NAMES = 0.36;  // the most room for the names of lines, a share of the width
 const DASHES = { dash: "7 4", dot: "2 4" };
 
-export const numbers = ({ lines }) => lines.flatMap((line) => line.values);
+export const numbers = ({ lines }) => lines.flatMap((line) => [...line.values, ...(line.low ?? []), ...(line.high ?? [])]);
 
 const isRank = ({ scale }) => scale === "rank";
 /** The ends of the vertical axis: a rank begins with 1, other numbers with 0. */
-const ends = (mark) => (isRank(mark) ? [1, Math.max(10, mark.high)] : [Math.min(0, mark.low), Math.max(1, mark.high)]);
+const ends = (mark) => (isRank(mark) ? [1, Math.max(10, mark.high)] : [Math.min(0, mark.low), Math.max(0, mark.high) || 1]);
+const written = ({ unit }, number) => (unit === "share" ? `${Math.round(100 * number)} %` : short(number));
 const ticksOf = (mark) => (isRank(mark) ? powers(ends(mark)[1]) : roundNumbers(...ends(mark), 4));
 const endsOf = ({ lines }) => lines.map((line) => line.end ?? line.name);
 
 /** The room for numbers on the left and names on the right, which the lines of all panels share. */
 export function margins(marks, width) {
   return {
-    left: widest(marks.flatMap((mark) => ticksOf(mark).map(short)), SMALL) + 12,
+    left: widest(marks.flatMap((mark) => ticksOf(mark).map((tick) => written(mark, tick))), SMALL) + 12,
     right: Math.min(NAMES * width, widest(marks.flatMap(endsOf), TOKEN)) + 14,
   };
 }
@@ -33,7 +34,7 @@ export function draw(mark, width, { group, margins: { left, right } }) {
   const drawn = [];
   for (const tick of ticksOf(mark)) {
     drawn.push(path([[left, y(tick)], [width - right, y(tick)]], 'class="grid"'));
-    drawn.push(words(left - 6, y(tick) + 4, short(tick), { anchor: "end", kind: "small" }));
+    drawn.push(words(left - 6, y(tick) + 4, written(mark, tick), { anchor: "end", kind: "small" }));
   }
   const every = Math.ceil(steps.length * STEP / (to - from));
   steps.forEach((step, i) => {
@@ -41,7 +42,12 @@ export function draw(mark, width, { group, margins: { left, right } }) {
   });
   if (chosen !== undefined) drawn.push(path([[x(chosen), 0], [x(chosen), tall]], 'stroke="#5b6675"'));
 
-  // 2. The lines, a point for each step, and the names.
+  // 2. The lines over their bands, a point for each step, and the names.
+  for (const { low: lower, high: upper, tone } of lines) {
+    if (!lower) continue;
+    const edge = [...upper.map((value, step) => [x(step), y(value)]), ...lower.map((value, step) => [x(step), y(value)]).reverse()];
+    drawn.push(path(edge, `style="fill:${colour(tone)};fill-opacity:.18"`));
+  }
   const places = spread(lines.map(({ values }) => y(values.at(-1))), tall);
   const names = endsOf(mark);
   lines.forEach((line, i) => {

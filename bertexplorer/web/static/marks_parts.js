@@ -15,7 +15,10 @@ const TONES = {
   sky: ["#56b4e9", "var(--ink-sky, #33749a)"],
   brown: ["#a0693a", "var(--ink-brown, #a0693a)"],
 };
-const PALETTES = { shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"] };  // light enough for dark words
+const PALETTES = {
+  shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"],  // light enough for dark words
+  root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
+};
 
 export const colour = (tone = "blue") => TONES[tone][0];
 export const ink = (tone = "blue") => TONES[tone][1];
@@ -26,6 +29,7 @@ export const STYLE = `
 .marks text.token { font: ${TOKEN}px "IBM Plex Mono", ui-monospace, monospace; }
 .marks text.small { font-size: ${SMALL}px; }
 .marks text.inside { fill: #16202c; }
+.marks .cross { stroke: #16202c; stroke-width: 2; }
 .marks .grid { stroke: #8a94a3; stroke-opacity: .25; }
 `;
 
@@ -57,11 +61,18 @@ export const dot = (x, y, radius, fill) => `<circle cx="${rounded(x)}" cy="${rou
 export function shading(palette = "shades", low = 0, high = 1) {
   const stops = PALETTES[palette].map((one) => [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)));
   return (number) => {
-    const place = Math.max(0, Math.min(1, (number - low) / (high - low || 1))) * (stops.length - 1);
+    const share = Math.max(0, Math.min(1, (number - low) / (high - low || 1)));
+    const place = (palette === "root" ? Math.sqrt(share) : share) * (stops.length - 1);
     const at = Math.min(stops.length - 2, Math.floor(place));
     const mixed = stops[at].map((one, i) => Math.round(one + (stops[at + 1][i] - one) * (place - at)));
     return `rgb(${mixed.join()})`;
   };
+}
+
+/** Whether white words can be read better on *fill*, as `shading` makes it. */
+export function isDark(fill) {
+  const [red, green, blue] = (fill.match(/\d+/g) ?? [255, 255, 255]).map(Number);
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
 
 // Numbers

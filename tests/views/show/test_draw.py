@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.charts.adaptor import chart
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Figure
 from tests.views.show.conftest import EVIL, HAND

@@ -1,0 +1,67 @@
+"""Bars as a chart of plotly."""
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors.place import COLOURS, LETTERS, Place, hover
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bars
+from bertexplorer.charts.style import GREY, clip, label, safe
+
+ROW, TALL = 30, 52  # pixels: a bar, and one with its label above it
+LONG = 60  # letters of a label above a bar
+
+
+def height(mark: Bars) -> int:
+    return (TALL if mark.above else ROW) * max(1, len(mark.bars)) + 16
+
+
+def above(mark: Bars) -> int:
+    return 0
+
+
+def draw(fig: Chart, mark: Bars, place: Place) -> None:
+    panel: kit.Part = {"row": place.row, "col": place.column}
+    values = [bar.value for bar in mark.bars]
+    rows = list(range(len(values)))
+    # 1. The bars: pale ones behind, the values with their intervals, and ticks across them.
+    wide = {"width": 0.3 if mark.above else 0.72}
+    if any(bar.behind is not None for bar in mark.bars):
+        behind = [bar.behind for bar in mark.bars]
+        fig.add_trace(kit.bars(behind, COLOURS["pale"], hoverinfo="skip", **wide), **panel)
+        wide = {"width": wide["width"] / 2}
+    colours = [COLOURS[bar.tone] for bar in mark.bars]
+    hovers = [hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars]
+    texts = None if mark.above else [safe(bar.text) for bar in mark.bars]
+    more = {"error_x": interval(mark)} if any(bar.low is not None for bar in mark.bars) else {}
+    fig.add_trace(kit.bars(values, colours, text=texts, hover=hovers, **wide, **more), **panel)
+    ticks = [(row, tick) for row, bar in enumerate(mark.bars) for tick in bar.ticks]
+    if ticks:
+        symbol = {
+            "symbol": "line-ns-open",
+            "size": 16,
+            "line": {"width": 2},
+            "color": [COLOURS[t.tone] for _, t in ticks],
+        }
+        x, y = [tick.value for _, tick in ticks], [row for row, _ in ticks]
+        fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
+    # 2. The labels, and the scale.
+    numbers = [*values, *[tick.value for _, tick in ticks], *[bar.high or 0.0 for bar in mark.bars]]
+    low, high = kit.from_zero([*numbers, mark.low or 0.0, mark.high or 0.0])
+    if mark.above or mark.axis:  # no words beside the ends
+        low, high = min([0.0, *numbers, mark.low or 0.0]), max([*numbers, mark.high or 0.0]) * 1.02 or 1.0
+    if mark.above:
+        names = [safe(clip(bar.label.replace("\n", " "), LONG)) for bar in mark.bars]
+        words = [f"{name}  {safe(bar.text)}".rstrip() for name, bar in zip(names, mark.bars, strict=True)]
+        fig.add_trace(kit.texts(low, [row - 0.38 for row in rows], words), **panel)
+        fig.update_yaxes(range=[len(rows) - 0.6, -0.75], **kit.HIDDEN, **panel)
+    else:
+        names = [label(bar.label, LETTERS) for bar in mark.bars]
+        fig.update_yaxes(**kit.down(names, mono=14 if mark.tokens else 0), **panel)
+    form = {"tickformat": ".0%"} if mark.unit == "share" else {}
+    fig.update_xaxes(range=[low, high], visible=mark.axis, fixedrange=True, **form, **panel)
+
+
+def interval(mark: Bars) -> dict[str, object]:
+    """The intervals as plotly's error bars."""
+    high = [(bar.value if bar.high is None else bar.high) - bar.value for bar in mark.bars]
+    low = [bar.value - (bar.value if bar.low is None else bar.low) for bar in mark.bars]
+    return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}

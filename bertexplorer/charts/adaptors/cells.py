@@ -1,0 +1,62 @@
+"""Cells as a chart of plotly."""
+
+import numpy as np
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors.place import Place, hover
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Cells
+from bertexplorer.charts.style import INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
+from bertexplorer.charts.tiles import ROOT
+
+PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED}
+ROW, TALL, NAMES = 30, 42, 90  # pixels: a row of one line, of two, the names of the columns
+
+
+def height(mark: Cells) -> int:
+    tall = any("\n" in text for row in mark.text for text in row)
+    return max(120, (TALL if tall else ROW) * len(mark.rows))
+
+
+def above(mark: Cells) -> int:
+    return NAMES if mark.columns else 0
+
+
+def draw(fig: Chart, mark: Cells, place: Place) -> None:
+    panel: kit.Part = {"row": place.row, "col": place.column}
+    values = np.asarray(mark.values, dtype=float)
+    low, high = ends(mark, values)
+    # 1. The cells, with frames and crosses.
+    text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text] if mark.text else None
+    hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
+    style = {"textfont": {"size": 12} if mark.palette in ("root", "strong") else kit.ink(12)}
+    gap = 2 if values.shape[1] <= 100 else 0
+    colours = PALETTES[mark.palette]
+    fig.add_trace(
+        kit.cells(values, colours, low, high, text=text, hover=hovers, gap=gap, hoverongaps=False, **style), **panel
+    )
+    for i, j in mark.framed:
+        box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
+        fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box, **panel)
+    if mark.crossed:
+        symbol = {"symbol": "x", "size": 12, "color": INK}
+        x, y = [j for _, j in mark.crossed], [i for i, _ in mark.crossed]
+        fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
+    # 2. The names of rows and columns.
+    font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
+    fig.update_yaxes({**kit.down([label(name.replace("\n", " "), 14) for name in mark.rows]), **font}, **panel)
+    if mark.columns:
+        names = kit.ticks([label(name.replace("\n", " "), 14) for name in mark.columns])
+        level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
+        angle = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
+        fig.update_xaxes({**angle, **names, **font}, **panel)
+    else:
+        fig.update_xaxes(visible=False, **panel)
+
+
+def ends(mark: Cells, values: np.ndarray) -> tuple[float, float]:
+    """The ends of the palette of *mark*."""
+    finite = values[np.isfinite(values)]
+    low = mark.low if mark.low is not None else float(finite.min(initial=0.0))
+    high = mark.high if mark.high is not None else float(finite.max(initial=low + 1e-9))
+    return low, high

@@ -1,0 +1,28 @@
+"""Histogram as a chart of plotly."""
+
+from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Histogram
+
+TALL = 120  # pixels
+ROOM = 0.03  # beside the outermost numbers
+
+
+def height(mark: Histogram) -> int:
+    return TALL
+
+
+def above(mark: Histogram) -> int:
+    return 0
+
+
+def draw(fig: Chart, mark: Histogram, place: Place) -> None:
+    panel: kit.Part = {"row": place.row, "col": place.column}
+    low = min(mark.at) if mark.low is None else mark.low
+    high = max(mark.at) if mark.high is None else mark.high
+    room = ROOM * (high - low) or 1.0
+    bars = {"type": "bar", "x": list(mark.at), "y": list(mark.values), "marker": {"color": COLOURS[mark.tone]}}
+    fig.add_trace({**bars, "customdata": [*map(hover, mark.hover)], "hovertemplate": kit.HOVER}, **panel)
+    fig.update_yaxes(visible=False, **panel)
+    fig.update_xaxes(showgrid=False, range=[low - room, high + room], **panel)
