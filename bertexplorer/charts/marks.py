@@ -124,7 +124,8 @@ class Cells:
     below 0 and blue above; "root" and "strong", the same two up to dark colours, the first for the root of a share.
     *low*, *high*: the ends of the palette, else those of the values. *text*: in each cell, where a word may be cut and
     a number is not; *hover*, *doors*: for each cell. *columns*: may be empty. *framed*, *crossed*: (row, column) of the
-    cells with a frame or a cross. A value that is not a number leaves its cell empty."""
+    cells with a frame or a cross. A value that is not a number leaves its cell empty.
+    *numbers*: those that the pointer shows, if they are not the values and there is no *hover*."""
 
     kind: ClassVar = "cells"
     rows: Sequence[str]
@@ -139,6 +140,7 @@ class Cells:
     tokens: bool = False
     framed: Sequence[tuple[int, int]] = ()
     crossed: Sequence[tuple[int, int]] = ()
+    numbers: Any = None
 
 
 # Lines

@@ -29,6 +29,8 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
     # 1. The cells, with frames and crosses.
     text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text] if mark.text else None
     hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
+    if mark.numbers is not None:
+        hovers = [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
     style = {"textfont": {"size": 12} if mark.palette in ("root", "strong") else kit.ink(12)}
     gap = 2 if values.shape[1] <= 100 else 0
     colours = PALETTES[mark.palette]

@@ -1,16 +1,10 @@
 // Decoding: several masks filled four ways, which shows why independent answers must not be multiplied.
-import { above, ACCENT, cells, Chart, decimal, grouped, ink, label, ORANGE, ordinal, percent, quote, SHADES } from "../chart.js";
+import { decimal, grouped, ordinal, percent, quote } from "../chart.js";
 import { encodeMasked } from "../masks.js";
-import { argmax, least, most, sum, topk } from "../numbers.js";
+import { argmax, most, sum, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 
 const MAX_MASKS = 20;
-const CELL = 62, BELOW = 220, GAP = 96;  // pixels
-// for a phone
-const HEADINGS = {
-  independent: "inde-<br>pendent", "left to right": "left to<br>right",
-  "most certain first": "most<br>certain<br>first",
-};
 
 export async function run(bert, text, { beam_width: width }) {
   const encoding = encodeMasked(bert, text), positions = encoding.masked;
@@ -72,45 +66,30 @@ export function rows({ fillings }) {
 }
 
 export function draw({ positions, fillings }) {
-  const methods = fillings.map(({ method }) => HEADINGS[method] ?? method);
-  const masks = positions.map((_, i) => `mask ${i + 1}`);
-  const height = CELL * masks.length;
-  const chart = Chart.panels([height, BELOW], GAP), step = (row, { steps }) => steps.find((one) => one.position === positions[row]);
-  const shares = masks.map((_, row) => fillings.map((filling) => Math.exp(step(row, filling).logProbability)));
-  const text = masks.map((_, row) => fillings.map((filling, column) => {
-    const when = filling.method === "independent" ? "" : `${ordinal(1 + filling.steps.indexOf(step(row, filling)))}<br>`;
-    return `${label(step(row, filling).token, 9)}<br>${when}${percent(shares[row][column])}`;
+  const rows = positions.map((_, i) => `mask ${i + 1}`), columns = fillings.map(({ method }) => method);
+  const step = (row, { steps }) => steps.find((one) => one.position === positions[row]);
+  const values = rows.map((_, row) => fillings.map((filling) => Math.exp(step(row, filling).logProbability)));
+  const text = rows.map((_, row) => fillings.map((filling, column) => {
+    const when = filling.method === "independent" ? "" : `${ordinal(1 + filling.steps.indexOf(step(row, filling)))}\n`;
+    return `${step(row, filling).token}\n${when}${percent(values[row][column])}`;
   }));
-  chart.add(cells(shares, SHADES, 0, 1, {
-    x: methods, y: masks, text, textfont: ink(12),
-    hovertemplate: "%{x}, %{y}: %{text}<extra></extra>",
-  }), 1);
-  chart.axes("x", { side: "top", showgrid: false, tickangle: 0, tickfont: { size: 12 } }, 1);
-  chart.axes("y", { autorange: "reversed", showgrid: false }, 1);
-  chart.note(above("joint log-probability (nats)", 0, { row: 2, size: 16, x: 0.5, xanchor: "center" }));
-  drawWorth(chart, fillings, methods);
-  return chart.finish(height + BELOW + 152, { margin: { l: 8, r: 16, t: 56, b: 8 } });
+  const hover = text.map((line, row) => line.map((one, column) => `${columns[column]}, ${rows[row]}: ${one}`));
+  return {
+    marks: 1,
+    panels: [
+      { marks: [{ kind: "cells", rows, columns, values, low: 0, high: 1, text, hover }] },
+      {
+        title: "joint log-probability in nats: blue, scored in order; orange, what the method claims",
+        marks: [{ kind: "bars", bars: fillings.map(worth) }],
+      },
+    ],
+  };
 }
 
-/** The probability that each method claims for its filling, and that of the filling scored from left to right. */
-function drawWorth(chart, fillings, methods) {
-  const claimed = fillings.map((one) => one.claimed), chained = fillings.map((one) => one.chained), low = least([...claimed, ...chained]);
-  const high = most([...claimed, ...chained]);
-  for (const [name, colour, symbol, values, side] of [
-    ["claims", ORANGE, "diamond", claimed, "top"],
-    ["scored in order", ACCENT, "circle", chained, "bottom"],
-  ]) {
-    const inwards = 2 * values[0] < low + high ? "right" : "left";  // off the names of the methods, and of the edge
-    chart.add({
-      type: "scatter", x: values, y: methods, mode: "markers+text",
-      marker: { color: colour, size: 12, symbol }, text: values.map((_, i) => (i ? "" : name)),
-      textposition: `${side} ${inwards}`, textfont: { color: colour }, cliponaxis: false,
-      hovertemplate: `%{y} ${name} %{x:.2f} nats<extra></extra>`,
-    }, 2);
-  }
-  const pad = Math.max(0.6, (high - low) * 0.2);
-  chart.axes("x", { range: [low - pad, high + pad] }, 2);
-  chart.axes("y", { range: [methods.length - 0.4, -0.9], tickfont: { size: 12 } }, 2);
+/** The probability of a filling scored from left to right, and the one that its method claims for it. */
+function worth({ method, chained, claimed }) {
+  const hover = `${method}: scored in order ${decimal(chained)} nats, claims ${decimal(claimed)} nats`;
+  return { label: method, value: chained, text: decimal(chained), hover, ticks: [{ value: claimed }] };
 }
 
 /** A readable ratio: digits if it is small, words if it is large. */

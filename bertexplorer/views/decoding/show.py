@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import ACCENT, ORANGE, SHADES, decimal, finish, label, percent, quote
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Tick
+from bertexplorer.charts.style import decimal, percent, quote
 from bertexplorer.views.decoding.compute import Decoding
 from bertexplorer.views.view import Example, View
 
@@ -52,69 +51,40 @@ VIEW = View(
     ),
 )
 
-HEADINGS = {  # short enough for a phone
-    "independent": "inde-<br>pendent",
-    "left to right": "left to<br>right",
-    "most certain first": "most<br>certain<br>first",
-}
 ORDINALS = ("1st", "2nd", "3rd", *(f"{i}th" for i in range(4, 21)))
 
 
-def draw(result: Decoding) -> Chart:
-    methods = [HEADINGS.get(f.method, f.method) for f in result.fillings]
-    masks = [f"mask {i}" for i in range(1, len(result.positions) + 1)]
-    cells, below = 62 * len(masks), 220  # pixels
-    fig = grid(
-        rows=2,
-        cols=1,
-        row_heights=[cells, below],
-        vertical_spacing=96 / (cells + below + 96),
-        titles=("", "joint log-probability (nats)"),
-    )
-    words(fig, result, methods, masks)
-    worth(fig, result, methods)
-    return finish(fig, cells + below + 152, margin={"l": 8, "r": 16, "t": 56, "b": 8})
+def draw(result: Decoding) -> Figure:
+    nats = "joint log-probability in nats: blue, scored in order; orange, what the method claims"
+    return Figure([Panel([words(result)]), Panel([worth(result)], nats)])
 
 
-def words(fig: Chart, result: Decoding, methods: list[str], masks: list[str]) -> None:
+def words(result: Decoding) -> Cells:
     """A row for each mask and a column for each method: the word, its step, and its probability at that step."""
+    masks = [f"mask {number}" for number in range(1, len(result.positions) + 1)]
+    methods = [filling.method for filling in result.fillings]
     shares = np.zeros((len(masks), len(methods)))
-    texts = [[""] * len(methods) for _ in masks]
+    text = [[""] * len(methods) for _ in masks]
     for column, filling in enumerate(result.fillings):
         for order, step in enumerate(filling.steps):
             row = result.positions.index(step.position)
             shares[row, column] = math.exp(step.log_probability)
-            when = "" if filling.method == "independent" else f"{ORDINALS[order]}<br>"
-            texts[row][column] = f"{label(step.token, 9)}<br>{when}{percent(shares[row, column])}"
-    cells = kit.cells(shares, SHADES, 0, 1, x=methods, y=masks, text=texts, textfont=kit.ink(12))
-    fig.add_trace({**cells, "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>"}, 1, 1)
-    fig.update_xaxes(side="top", showgrid=False, tickangle=0, tickfont={"size": 12}, row=1, col=1)
-    fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
+            when = "" if filling.method == "independent" else f"{ORDINALS[order]}\n"
+            text[row][column] = f"{step.token}\n{when}{percent(shares[row, column])}"
+    hover = []
+    for mask, line in zip(masks, text, strict=True):
+        hover.append([f"{method}, {mask}: {one}" for method, one in zip(methods, line, strict=True)])
+    return Cells(masks, methods, shares, low=0, high=1, text=text, hover=hover)
 
 
-def worth(fig: Chart, result: Decoding, methods: list[str]) -> None:
-    """The probability that each method claims for its filling, and that of the filling scored from left to right."""
-    claimed, chained = [f.claimed for f in result.fillings], [f.chained for f in result.fillings]
-    marks = (("claims", ORANGE, "diamond", claimed, "top"), ("scored in order", ACCENT, "circle", chained, "bottom"))
-    low, high = min(claimed + chained), max(claimed + chained)
-    for name, colour, symbol, values, side in marks:
-        inwards = "right" if 2 * values[0] < low + high else "left"  # off the names of the methods, and of the edge
-        fig.add_scatter(
-            x=values,
-            y=methods,
-            mode="markers+text",
-            marker={"color": colour, "size": 12, "symbol": symbol},
-            text=[name, *[""] * (len(values) - 1)],
-            textposition=f"{side} {inwards}",
-            textfont={"color": colour},
-            cliponaxis=False,
-            hovertemplate="%{y} " + name + " %{x:.2f} nats<extra></extra>",
-            row=2,
-            col=1,
-        )
-    pad = max(0.6, (high - low) * 0.2)
-    fig.update_xaxes(range=[low - pad, high + pad], row=2, col=1)
-    fig.update_yaxes(range=[len(methods) - 0.4, -0.9], tickfont={"size": 12}, row=2, col=1)
+def worth(result: Decoding) -> Bars:
+    """The probability of each filling scored from left to right, and the one that its method claims for it."""
+    bars = []
+    for filling in result.fillings:
+        scored, claimed = decimal(filling.chained), decimal(filling.claimed)
+        hover = f"{filling.method}: scored in order {scored} nats, claims {claimed} nats"
+        bars.append(Bar(filling.method, filling.chained, scored, hover=hover, ticks=[Tick(filling.claimed)]))
+    return Bars(bars)
 
 
 def times(ratio: float) -> str:

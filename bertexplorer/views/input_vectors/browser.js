@@ -1,10 +1,8 @@
 // Input vectors: the word, position and segment vectors of one token, number by number, and how they add up.
-import { cells, Chart, decimal, down, heightOf, quote, SIGNED, ticks } from "../chart.js";
+import { decimal, quote } from "../chart.js";
 import { inputParts, longestPiece } from "../inputs.js";
 import { argmax, cosine, length, range } from "../numbers.js";
 
-const STRIPE = 46, CELL = 40, GAP = 84;  // pixels
-const BROKEN = { position: "posi-<br>tion", segment: "seg-<br>ment", LayerNorm: "Layer-<br>Norm" };  // for a phone
 
 export async function run(bert, text, { clip }) {
   const encoding = bert.tokenizer.encode(text);
@@ -31,22 +29,28 @@ export function rows({ token, position, parts, vectors }) {
 }
 
 export function draw({ parts, vectors, cosines, limits }) {
-  const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part)), heights = [STRIPE * names.length, CELL * names.length];
+  const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part));
   const rounded = (row, digits) => row.map((one) => (one === null ? null : Number(one.toFixed(digits))));
-  const chart = Chart.panels(heights, GAP, ["each number: orange −, blue +", "cosine between them"]);
-  const shades = vectors.map((vector, i) => rounded(vector.map((one) => one / limits[i]), 4));
-  const stripes = cells(shades, SIGNED, -1, 1, {
-    customdata: vectors.map((vector) => rounded(vector, 4)), hovertemplate: "dimension %{x}: %{customdata:.3f}<extra></extra>",
-  });
-  chart.add({ ...stripes, xgap: undefined, ygap: 6 }, 1);
-  const text = cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one))));
-  // paler, so that one can read on it
-  chart.add({ ...cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text, hoverinfo: "skip" }), ygap: 6 }, 2);
-  chart.axes("y", { ...down(names.map((name, i) => `${name}<br>${length(vectors[i]).toFixed(1)}`)), fixedrange: true }, 1);
-  chart.axes("y", { ...down(names), fixedrange: true }, 2);
-  chart.axes("x", { showgrid: false, fixedrange: true });
-  chart.axes("x", { tickangle: 0, tickfont: { size: 12 }, ...ticks(names.map((name) => BROKEN[name] ?? name)) }, 2);
-  return chart.finish(heightOf(heights, GAP) + 90, { margin: { l: 8, r: 12, t: 32, b: 44 } });
+  return {
+    marks: 1,
+    panels: [
+      {
+        title: "each number: orange −, blue +",
+        marks: [{
+          kind: "cells", rows: names.map((name, i) => `${name}\n${length(vectors[i]).toFixed(1)}`), columns: [], palette: "strong",
+          values: vectors.map((vector, i) => rounded(vector.map((one) => one / limits[i]), 4)), low: -1, high: 1,
+          numbers: vectors.map((vector) => rounded(vector, 4)),
+        }],
+      },
+      {
+        title: "cosine between them",
+        marks: [{
+          kind: "cells", rows: names, columns: names, values: cosines.map((row) => rounded(row, 3)), palette: "signed", low: -1, high: 1,
+          text: cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one)))),
+        }],
+      },
+    ],
+  };
 }
 
 export function say({ token, position, parts, vectors, cosines, others }) {

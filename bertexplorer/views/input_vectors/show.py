@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import SIGNED, clip, decimal, finish, quote
+from bertexplorer.charts.marks import Cells, Figure, Panel
+from bertexplorer.charts.style import decimal, quote
 from bertexplorer.views.input_vectors.compute import InputVectors
 from bertexplorer.views.view import Example, View
 
@@ -50,37 +49,23 @@ VIEW = View(
     chips="pick",
 )
 
-# px
-STRIPE = 46
-CELL = 40
-GAP = 84
 NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "sum", "normalised": "LayerNorm"}
-BROKEN = {"position": "posi-<br>tion", "segment": "seg-<br>ment", "LayerNorm": "Layer-<br>Norm"}  # for a phone
 
 
-def draw(result: InputVectors) -> Chart:
+def draw(result: InputVectors) -> Figure:
+    """A stripe for each vector, a cell for each of its numbers; below, the cosine of each two."""
     names = [NAMES.get(part, part) for part in result.parts]
-    heights = [STRIPE * len(names), CELL * len(names)]
-    fig = kit.panels(heights, GAP, ("each number: orange −, blue +", "cosine between them"))
+    lengths = [f"{name}\n{np.linalg.norm(vector):.1f}" for name, vector in zip(names, result.vectors, strict=True)]
     widest = max(len(vector) for vector in result.vectors)
-    shades = [v / limit for v, limit in zip(result.vectors, result.limits, strict=True)]
-    padded, numbers = (
-        [[*v.round(4).tolist(), *[None] * (widest - len(v))] for v in lines] for lines in (shades, result.vectors)
-    )
-    tip = "dimension %{x}: %{customdata:.3f}<extra></extra>"
-    stripes = kit.cells(padded, SIGNED, -1, 1, customdata=numbers, hovertemplate=tip)
-    fig.add_trace({**stripes, "xgap": None, "ygap": 6}, 1, 1)
-    lengths = [f"{name}<br>{np.linalg.norm(v):.1f}" for name, v in zip(names, result.vectors, strict=True)]
-    cosines = [[None if np.isnan(c) else round(float(c), 3) for c in line] for line in result.cosines]
-    text = [["" if np.isnan(c) else decimal(c) for c in line] for line in result.cosines]
-    cells = kit.cells(cosines, SIGNED, -1.6, 1.6, text=text, hoverinfo="skip")  # paler, so that one can read on it
-    fig.add_trace({**cells, "ygap": 6}, 2, 1)
-    for row, labels in ((1, lengths), (2, names)):
-        fig.update_yaxes(kit.down(labels), fixedrange=True, row=row, col=1)
-    fig.update_xaxes(showgrid=False, fixedrange=True)
-    short = kit.ticks([BROKEN.get(name, clip(name, 9)) for name in names])
-    fig.update_xaxes(tickangle=0, tickfont={"size": 12}, **short, row=2, col=1)
-    return finish(fig, kit.height_of(heights, GAP) + 90, margin={"l": 8, "r": 12, "t": 32, "b": 44})
+    shades = np.full((len(names), widest), np.nan)
+    numbers = np.full((len(names), widest), np.nan)
+    for row, (vector, limit) in enumerate(zip(result.vectors, result.limits, strict=True)):
+        shades[row, : len(vector)] = vector / limit
+        numbers[row, : len(vector)] = vector
+    stripes = Cells(lengths, (), shades.round(4), "strong", -1, 1, numbers=numbers.round(4))
+    text = [["" if np.isnan(cosine) else decimal(cosine) for cosine in line] for line in result.cosines]
+    cosines = Cells(names, names, result.cosines.round(3), "signed", -1, 1, text)
+    return Figure([Panel([stripes], "each number: orange −, blue +"), Panel([cosines], "cosine between them")])
 
 
 def say(result: InputVectors) -> str:

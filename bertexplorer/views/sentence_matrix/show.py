@@ -4,9 +4,8 @@ below."""
 import numpy as np
 
 from bertexplorer.answers.sample_sentences import STORY
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ORANGE, SHADES, clip, finish, label, percent, quote, shortened_pairs
+from bertexplorer.charts.marks import Cells, Figure, Panel, Text, Words
+from bertexplorer.charts.style import clip, percent, quote, shortened_pairs
 from bertexplorer.views.sentence_matrix.compute import SentenceMatrix
 from bertexplorer.views.view import Example, View
 
@@ -49,25 +48,18 @@ VIEW = View(
 ROOMY = 5  # sentences up to which cells show the % sign
 
 
-def draw(result: SentenceMatrix) -> Chart:
+def draw(result: SentenceMatrix) -> Figure:
+    """A cell for each two sentences; those that are neighbours in the text are framed."""
     count = len(result.sentences)
-    matrix = result.matrix
-    places = list(range(count))
-    numbers = [[number(float(p), count) for p in row] for row in matrix]
-    hovers = [[hover(result, i, j) for j in places] for i in places]
-    font = kit.ink(13 if count <= 8 else 12)
-    fig = Chart([kit.cells(matrix, SHADES, 0, 1, text=numbers, hover=hovers, textfont=font, hoverongaps=False)])
-    for i in range(count - 1):
-        box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}
-        fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box)
-    ticks = {**kit.counted(count), "fixedrange": True}
-    fig.update_xaxes(side="top", title=kit.title("… does this one follow?", 6, 13), **ticks)
-    fig.update_yaxes(autorange="reversed", title=kit.title("After this one …", 6, 13), **ticks)
-    side = max(44 if count <= ROOMY else 34, 200 // count)
-    key = ["Orange frames: neighbours in the text"] + ([] if count <= ROOMY else ["Numbers are per cent"])
-    key += [f"{i}. {label(sentence, 44)}" for i, sentence in enumerate(result.sentences, 1)]
-    below = 10 + kit.write_below(fig, key, 10, 22, 13, xshift=-34)
-    return finish(fig, 60 + side * count + below, margin={"l": 8, "r": 8, "t": 60, "b": below})
+    names = [str(number) for number in range(1, count + 1)]
+    text = [[number(float(p), count) for p in row] for row in result.matrix]
+    hover = [[pair(result, i, j) for j in range(count)] for i in range(count)]
+    neighbours = [(i, i + 1) for i in range(count - 1)]
+    cells = Cells(names, names, result.matrix, low=0, high=1, text=text, hover=hover, framed=neighbours)
+    unit = "" if count <= ROOMY else ", in per cent"
+    title = f"After the sentence on the left, does the one above follow{unit}? Framed: neighbours in the text"
+    key = [Words(f"{name}. {sentence}") for name, sentence in zip(names, result.sentences, strict=True)]
+    return Figure([Panel([cells], title), Panel([Text(key)])])
 
 
 def number(p: float, count: int) -> str:
@@ -77,17 +69,17 @@ def number(p: float, count: int) -> str:
     if count <= ROOMY:
         return percent(p)
     if p > 0.99:
-        return "&gt;99"
-    return "&lt;1" if p < 0.01 else f"{100 * p:.0f}"
+        return ">99"
+    return "<1" if p < 0.01 else f"{100 * p:.0f}"
 
 
-def hover(result: SentenceMatrix, i: int, j: int) -> str:
-    first, second = (label(result.sentences[k], 60) for k in (i, j))
-    yes, no = result.logits[i, j]
-    share = (
-        "" if i == j else f"<br>is next {percent(float(result.matrix[i, j]))} (logits {yes:.2f} is next, {no:.2f} not)"
-    )
-    return f"{i + 1}. {first}<br>{j + 1}. {second}{share}"
+def pair(result: SentenceMatrix, i: int, j: int) -> str:
+    """Two sentences and the answer to them."""
+    lines = [f"{i + 1}. {result.sentences[i]}", f"{j + 1}. {result.sentences[j]}"]
+    if i != j:
+        yes, no = result.logits[i, j]
+        lines.append(f"is next {percent(float(result.matrix[i, j]))} (logits {yes:.2f} is next, {no:.2f} not)")
+    return "\n".join(lines)
 
 
 def say(result: SentenceMatrix) -> str:

@@ -1,5 +1,5 @@
 // Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them.
-import { cells, Chart, down, ink, label, percent, quote, safe, SHADES, ticks } from "../chart.js";
+import { percent, quote } from "../chart.js";
 import { encodeMasked, parseWords, scoreWords } from "../masks.js";
 import { argmax, least, most, sum, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";
@@ -65,15 +65,17 @@ export function rows({ fillings, texts, words, probabilities }) {
 }
 
 export function draw({ fillings, texts, words, probabilities }) {
-  const labels = fillings.map((filling) => filling.map((part) => label(part, 28)).join(" /<br>"));
-  const hover = texts.map((text) => words.map((word) => `${safe(text)}<br>${safe(word)}`));
-  const text = probabilities.map((line) => line.map(percent)), chart = new Chart({
-    ...cells(probabilities, SHADES, 0, Math.max(most(probabilities.flat()), 0.01), { text, hover, textfont: ink(14) }),
-    hovertemplate: "%{customdata}: %{text}<extra></extra>",
-  });
-  chart.axes("x", { side: "top", showgrid: false, ...ticks(words.map((word) => label(word, 14)), { mono: 14 }) });
-  chart.axes("y", down(labels));
-  return chart.finish(Math.max(360, 80 + Math.max(34, 20 * fillings[0].length) * labels.length), { margin: { l: 8, r: 16, t: 40, b: 8 } });
+  const text = probabilities.map((line) => line.map(percent));
+  return {
+    marks: 1,
+    panels: [{
+      marks: [{
+        kind: "cells", rows: fillings.map((filling) => filling.join("\n")), columns: words, values: probabilities,
+        low: 0, high: Math.max(0.01, most(probabilities.flat())), text,
+        hover: texts.map((filled, i) => words.map((word, j) => `${filled}\n${word}: ${text[i][j]}`)),
+      }],
+    }],
+  };
 }
 
 export function say({ fillings, texts, words, probabilities, answers }) {

@@ -1,8 +1,7 @@
 """Figure for template: a row for each filling, a column for each word, the probability in the cell."""
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import SHADES, finish, label, percent, quote, safe
+from bertexplorer.charts.marks import Cells, Figure, Panel
+from bertexplorer.charts.style import percent, quote
 from bertexplorer.views.template.compute import Template
 from bertexplorer.views.view import Example, View
 
@@ -53,22 +52,16 @@ VIEW = View(
 )
 
 
-def draw(result: Template) -> Chart:
-    labels = [" /<br>".join(label(part, 28) for part in filling) for filling in result.fillings]
-    words = [safe(w) for w in result.words]
-    top = float(result.probabilities.max())
-    shares = [[percent(float(p)) for p in row] for row in result.probabilities]
-    hovers = [[f"{safe(text)}<br>{word}" for word in words] for text in result.texts]
-    cells = kit.cells(result.probabilities, SHADES, 0, max(top, 0.01), text=shares, hover=hovers)
-    fig = Chart([{**cells, "textfont": kit.ink(14), "hovertemplate": "%{customdata}: %{text}<extra></extra>"}])
-    across = kit.ticks([label(word, 14) for word in result.words], mono=14)
-    fig.update_xaxes(side="top", showgrid=False, **across)
-    fig.update_yaxes(kit.down(labels))
-    return finish(
-        fig,
-        max(360, 80 + max(34, 20 * len(result.fillings[0])) * len(labels)),
-        margin={"l": 8, "r": 16, "t": 40, "b": 8},
-    )
+def draw(result: Template) -> Figure:
+    """A row for each filling, a column for each word."""
+    rows = ["\n".join(filling) for filling in result.fillings]
+    text = [[percent(float(p)) for p in shares] for shares in result.probabilities]
+    hover = []
+    for filled, shares in zip(result.texts, text, strict=True):
+        hover.append([f"{filled}\n{word}: {share}" for word, share in zip(result.words, shares, strict=True)])
+    high = max(0.01, float(result.probabilities.max()))
+    cells = Cells(rows, result.words, result.probabilities, low=0, high=high, text=text, hover=hover)
+    return Figure([Panel([cells])])
 
 
 def say(result: Template) -> str:

@@ -1,17 +1,12 @@
 // Word in context: how alike the vectors of one word are in different sentences, layer by layer, and two random words beside them
 // (Ethayarajh, 2019, section 3.3).
-import {
-  ACCENT, capital, cells, Chart, clip, counted, fromOne, GREEN, GROUPS, INK, layerLines, layerName, ORANGE, quote, safe, TEXT, title,
-} from "../chart.js";
+import { capital, clip, counted, layerName, quote } from "../chart.js";
 import { argmax, mean, meanRow, range } from "../numbers.js";
-import { writeBelow } from "../scatter.js";
 import { baseline, cosines, layerOf, wordVectors } from "../vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../words.js";
 
 const MAX_OCCURRENCES = 40, NUMBERED = 9;  // occurrences up to which cells show their numbers
-const SHADES = [[0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1, "#1d548f"]];
-// pixels: the cells, the panel below, between them; the share of the width for the lines
-const WIDEST = 300, LINES = 190, GAP = 62, PLOT = 0.55;
+const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];
 
 export async function run(bert, text, options) {
   const layer = layerOf(bert, options.layer);
@@ -54,42 +49,30 @@ export function rows({ occurrences, cosines: all, pairs, baseline: random }) {
 }
 
 export function draw(result) {
-  const { length } = result.occurrences, height = length > 3 ? Math.floor(Math.min(56, WIDEST / length) * length) : 60 * length;
-  const chart = Chart.panels([height, LINES], GAP, ["", `mean cosine${result.subtract ? " above random words" : ""}, layer by layer`]);
-  drawPairs(chart, result);
-  drawLines(chart, result);
-  const below = writeBelow(chart, key(result), 40);
-  return chart.finish(40 + height + LINES + GAP + below, { margin: { l: 8, r: 12, t: 40, b: below } });
+  const above = result.subtract ? " above random words" : "";
+  return {
+    marks: 1,
+    panels: [
+      { title: `cosine${above}, ${layerName(result.layer)}`, marks: [matrix(result)] },
+      { title: `mean cosine${above}, layer by layer`, x: "after layer", marks: [curves(result)] },
+      { marks: [{ kind: "text", lines: key(result) }] },
+    ],
+  };
 }
 
-/** A cell for each pair, in two layers, so that each number stands out from its cell. */
-function drawPairs(chart, { occurrences, cosines: all, pairs, baseline: random, layer, subtract }) {
-  const { length } = occurrences;
-  const places = range(length);
-  const less = (at) => (subtract ? random[at] : 0);
-  const value = (i, j) => all[layer][i][j] - less(layer);
-  const most = Math.max(0.1, ...all.map((matrix, at) => Math.max(...pairs.map(([i, j]) => Math.abs(matrix[i][j] - less(at))))));
-  const names = occurrences.map((one, i) => `${i + 1}. ${safe(written(one, 60))}`);
-  const tip = (i, j) => `${names[i]}<br>${names[j]}<br>cosine ${all[layer][i][j].toFixed(2)}, random words ${random[layer].toFixed(2)}`;
-  const hover = places.map((i) => places.map((j) => (i === j ? "" : tip(i, j))));
-  for (const isDark of [false, true]) {
-    const isHere = (i, j) => (i !== j && Math.abs(value(i, j)) > 0.7 * most) === isDark;
-    const select = (write, otherwise) => places.map((i) => places.map((j) => (isHere(i, j) ? write(i, j) : otherwise)));
-    const z = select((i, j) => (i === j ? null : value(i, j)), null);
-    const text = length <= NUMBERED ? select((i, j) => (i === j ? "" : value(i, j).toFixed(2)), "") : undefined;
-    chart.add(cells(z, SHADES, -most, most, {
-      text, hover, gap: length <= 20 ? 2 : 1, hoverongaps: false,
-      textfont: { size: length <= 6 ? 13 : 12, color: isDark ? "#ffffff" : INK },
-    }), 1);
-  }
-  const ticks = { ...fromOne(length, length <= 20 ? 1 : 5), fixedrange: true };
-  chart.axes("x", {
-    side: "top", tickangle: 0,
-    title: title(`${subtract ? "cosine above random words" : "cosine"}, ${layerName(layer)}`, 6),
-    range: [-0.5, length - 0.5],
-    ...ticks,
-  }, 1);
-  chart.axes("y", { range: [length - 0.5, -0.5], ...ticks }, 1);
+/** The cosine of each two occurrences. */
+function matrix({ occurrences, cosines: all, pairs, baseline: random, layer, subtract }) {
+  const places = range(occurrences.length), less = (at) => (subtract ? random[at] : 0);
+  const furthest = Math.max(0.1, ...all.map((table, at) => Math.max(...pairs.map(([i, j]) => Math.abs(table[i][j] - less(at))))));
+  const values = places.map((i) => places.map((j) => (i === j ? null : all[layer][i][j] - less(layer))));
+  const names = occurrences.map((one, i) => `${i + 1}. ${written(one, 60)}`);
+  const tip = (i, j) => `${names[i]}\n${names[j]}\ncosine ${all[layer][i][j].toFixed(2)}, random words ${random[layer].toFixed(2)}`;
+  const numbers = places.map((i) => `${i + 1}`), isNumbered = places.length <= NUMBERED;
+  return {
+    kind: "cells", rows: numbers, columns: numbers, values, palette: "strong", low: -furthest, high: furthest,
+    text: values.map((row) => row.map((one) => (one === null || !isNumbered ? "" : one.toFixed(2)))),
+    hover: places.map((i) => places.map((j) => (i === j ? "" : tip(i, j)))),
+  };
 }
 
 /** An occurrence with its sense. */
@@ -98,26 +81,29 @@ function written(occurrence, length) {
   return excerpt(occurrence, length - [...sense].length) + sense;
 }
 
-function drawLines(chart, { within, between, mean: all, baseline: random, layer, subtract }) {
-  const own = within
-    ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]]
-    : [["the word", ACCENT, "solid", all]];
-  const less = (values) => values.map((one, at) => one - random[at]);  // as in the cells
-  const above = own.map(([name, colour, dash, values]) => [name, colour, dash, less(values)]);
-  const drawn = subtract ? above : [...own, ["random words", ORANGE, "dot", random]];
-  const lines = drawn.map(([name, colour, dash, values]) => ({
-    name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash,
-  }));
-  layerLines(chart, lines, [Math.min(0, ...lines.flatMap(({ values }) => values)), 1], layer, LINES, PLOT);
+/** The mean cosine of the occurrences after each layer: above that of random words, or beside it. */
+function curves({ within, between, mean: all, baseline: random, layer, subtract }) {
+  const less = (values) => values.map((one, at) => one - (subtract ? random[at] : 0));  // as in the cells
+  const lines = within
+    ? [line("same sense", less(within)), line("other sense", less(between), "green", "dash")]
+    : [line("the word", less(all))];
+  if (!subtract) lines.push(line("random words", random, "orange", "dot"));
+  const steps = ["in", ...range(random.length - 1, 1).map(String)], doors = random.map((_, at) => ({ set: { layer: at } }));
+  return { kind: "lines", steps, lines, high: 1, chosen: layer, doors };
+}
+
+function line(name, values, tone = "blue", dash = "solid") {
+  const hover = values.map((value, layer) => `${name}, ${layerName(layer)}: ${value.toFixed(2)}`);
+  return { name, values, end: `${values.at(-1).toFixed(2)} ${name}`, tone, dash, hover };
 }
 
 /** The sentences under the figure, coloured by sense. */
 function key(result) {
   const senses = [...new Set(result.occurrences.map((one) => one.label).filter(Boolean))];
-  const colour = (sense) => (sense ? GROUPS[senses.indexOf(sense) % GROUPS.length] : TEXT);
+  const tone = (sense) => (sense ? TONES[senses.indexOf(sense) % TONES.length] : "grey");
   return [
-    ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(written(one, 34))}`, colour(one.label)]),
-    ...remarks(result).map((remark) => [remark, TEXT]),
+    ...result.occurrences.map((one, i) => ({ text: `${i + 1}. ${written(one, 34)}`, tone: tone(one.label) })),
+    ...remarks(result).map((text) => ({ text })),
   ];
 }
 

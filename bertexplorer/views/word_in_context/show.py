@@ -4,23 +4,9 @@ sentences."""
 import numpy as np
 
 from bertexplorer.answers.word_occurrences import Occurrence
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.scatter import excerpt, write_below
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREEN,
-    GROUPS,
-    INK,
-    ORANGE,
-    TEXT,
-    capital,
-    clip,
-    count,
-    finish,
-    quote,
-    safe,
-)
+from bertexplorer.charts.marks import GROUPS, Cells, Dash, Figure, Line, Lines, Panel, Text, Tone, Words
+from bertexplorer.charts.scatter import excerpt
+from bertexplorer.charts.style import capital, clip, count, layer_name, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_in_context.compute import WordInContext
 
@@ -82,44 +68,32 @@ VIEW = View(
     chips="pick",
 )
 
-SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
-WIDEST = 300  # px: the cells
-LINES = 190  # px: the panel below
-GAP = 62  # px: between them
 NUMBERED = 9  # occurrences up to which cells show their numbers
-PLOT = 0.55  # share of the width for the lines; their names are to the right
 
 
-def draw(result: WordInContext) -> Chart:
-    count = len(result.occurrences)
-    cells = int(min(56, WIDEST / count) * count) if count > 3 else 60 * count
+def draw(result: WordInContext) -> Figure:
     above = " above random words" if result.subtract else ""
-    fig = kit.panels([cells, LINES], GAP, ("", f"mean cosine{above}, layer by layer"))
-    matrix(fig, result)
-    curves(fig, result)
-    below = write_below(fig, key(result), 40)
-    return finish(fig, 40 + cells + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 40, "b": below})
+    panels = [
+        Panel([matrix(result)], f"cosine{above}, {layer_name(result.layer)}"),
+        Panel([curves(result)], f"mean cosine{above}, layer by layer", "after layer"),
+        Panel([Text(key(result))]),
+    ]
+    return Figure(panels)
 
 
-def matrix(fig: Chart, result: WordInContext) -> None:
-    count, values = len(result.occurrences), result.shown
+def matrix(result: WordInContext) -> Cells:
+    """The cosine of each two occurrences."""
+    count = len(result.occurrences)
+    names = [str(number) for number in range(1, count + 1)]
     most = scale(result)
-    hovers = [[hover(result, i, j) for j in range(count)] for i in range(count)]
-    numbers = [["" if i == j else f"{values[i, j]:.2f}" for j in range(count)] for i in range(count)]
-    strong = np.abs(np.nan_to_num(values)) > 0.7 * most
-    text = np.array(numbers)
-    for dark in (False, True):  # two layers, so that each number stands out from its cell
-        selected = strong == dark
-        font = {"size": 13 if count <= 6 else 12, "color": "#ffffff" if dark else INK}
-        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, "textfont": font}
-        if count <= NUMBERED:
-            style["text"] = np.where(selected, text, "")
-        fig.add_trace(kit.cells(np.where(selected, values, np.nan), SIGNED, -most, most, hover=hovers, **style), 1, 1)
-    ticks = {**kit.counted(count, 1 if count <= 20 else 5), "fixedrange": True}
-    title = kit.title(title_of(result), 6)
-    ends = [-0.5, count - 0.5]
-    fig.update_xaxes(side="top", tickangle=0, title=title, range=ends, row=1, col=1, **ticks)
-    fig.update_yaxes(range=ends[::-1], row=1, col=1, **ticks)
+    values = np.where(np.eye(count, dtype=bool), np.nan, result.shown)
+    text = []
+    hover = []
+    for i in range(count):
+        numbers = [f"{value:.2f}" for value in values[i].tolist()]
+        text.append(["" if i == j or count > NUMBERED else numbers[j] for j in range(count)])
+        hover.append([pair(result, i, j) for j in range(count)])
+    return Cells(names, names, values, "strong", -most, most, text, hover)
 
 
 def scale(result: WordInContext) -> float:
@@ -130,17 +104,13 @@ def scale(result: WordInContext) -> float:
     return max(0.1, float(np.abs(result.cosines[:, off] - base).max()))
 
 
-def title_of(result: WordInContext) -> str:
-    kind = "cosine above random words" if result.subtract else "cosine"
-    return f"{kind}, {kit.layer_name(result.layer)}"
-
-
-def hover(result: WordInContext, i: int, j: int) -> str:
+def pair(result: WordInContext, i: int, j: int) -> str:
+    """Two occurrences and their cosine."""
     if i == j:
         return ""
     cosine, base = result.cosines[result.layer, i, j], result.baseline[result.layer]
-    first, second = (f"{k + 1}. {safe(occurrence_text(result.occurrences[k], 60))}" for k in (i, j))
-    return f"{first}<br>{second}<br>cosine {cosine:.2f}, random words {base:.2f}"
+    lines = [f"{k + 1}. {occurrence_text(result.occurrences[k], 60)}" for k in (i, j)]
+    return "\n".join([*lines, f"cosine {cosine:.2f}, random words {base:.2f}"])
 
 
 def occurrence_text(occurrence: Occurrence, length: int) -> str:
@@ -148,32 +118,34 @@ def occurrence_text(occurrence: Occurrence, length: int) -> str:
     return excerpt(occurrence.sentence, occurrence.start, occurrence.end, length - len(label)) + label
 
 
-def curves(fig: Chart, result: WordInContext) -> None:
+def curves(result: WordInContext) -> Lines:
     """The mean cosine of the occurrences after each layer: above that of random words, or beside it."""
-    curves = [("the word", ACCENT, "solid", result.mean)]
+    less = result.baseline if result.subtract else np.zeros_like(result.baseline)  # as in the cells
     if result.within is not None and result.between is not None:
-        curves = [("same sense", ACCENT, "solid", result.within), ("other sense", GREEN, "dash", result.between)]
-    if result.subtract:  # as in the cells
-        curves = [(name, colour, dash, values - result.baseline) for name, colour, dash, values in curves]
+        lines = [line("same sense", result.within - less), line("other sense", result.between - less, "green", "dash")]
     else:
-        curves.append(("random words", ORANGE, "dot", result.baseline))
-    lines = [
-        kit.LayerLine(name, f"{values[-1]:.2f} {name}", values, colour, dash) for name, colour, dash, values in curves
-    ]
-    ends = (min(0.0, *(float(line.values.min()) for line in lines)), 1.0)
-    kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)
+        lines = [line("the word", result.mean - less)]
+    if not result.subtract:
+        lines.append(line("random words", result.baseline, "orange", "dot"))
+    steps = ["in", *map(str, range(1, len(less)))]
+    doors = [{"set": {"layer": layer}} for layer in range(len(less))]
+    return Lines(steps, lines, high=1, chosen=result.layer, doors=doors)
 
 
-def key(result: WordInContext) -> list[tuple[str, str]]:
+def line(name: str, values: np.ndarray, tone: Tone = "blue", dash: Dash = "solid") -> Line:
+    """A line with its last value beside its end."""
+    hover = [f"{name}, {layer_name(layer)}: {value:.2f}" for layer, value in enumerate(values.tolist())]
+    return Line(name, values, f"{values[-1]:.2f} {name}", tone, dash, hover)
+
+
+def key(result: WordInContext) -> list[Words]:
     """The sentences under the picture, coloured by sense."""
     senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
-    colours = {sense: GROUPS[i % len(GROUPS)] for i, sense in enumerate(senses)}
-    lines = [
-        (f"{i}. {safe(occurrence_text(o, 34))}", colours.get(o.label, TEXT))
-        for i, o in enumerate(result.occurrences, 1)
-    ]
-    lines += [(remark, TEXT) for remark in remarks(result)]
-    return lines
+    tones = {sense: GROUPS[i % len(GROUPS)] for i, sense in enumerate(senses)}
+    lines = []
+    for number, occurrence in enumerate(result.occurrences, 1):
+        lines.append(Words(f"{number}. {occurrence_text(occurrence, 34)}", tones.get(occurrence.label, "grey")))
+    return [*lines, *map(Words, remarks(result))]
 
 
 def remarks(result: WordInContext) -> list[str]:

@@ -1,9 +1,10 @@
 // Cells: a table whose colours are numbers, with names on the left and above.
-import { FONT, fitting, isDark, path, rectangle, shading, SMALL, TOKEN, widest, words } from "./marks_parts.js";
+import { FONT, fitting, isDark, path, rectangle, shading, short, SMALL, TOKEN, widest, words } from "./marks_parts.js";
 
 const ROW = 30, LINE = 16;  // a row of one line; each further line in its cells
 const NAMES = 0.32, APART = 8;  // the room for the names of rows, a share of the width; and beside them
 const TURNED = -60, LONGEST = 110;  // degrees of the names of narrow columns, and their room
+const MANY = 1000;  // cells that become one image, which is drawn much faster
 const DOWN = Math.sin(Math.PI / 3), ACROSS = Math.cos(Math.PI / 3);  // what a turned name takes
 
 export const numbers = ({ values }) => values.flat();
@@ -42,15 +43,18 @@ export function draw(mark, width, { group, row: given }) {
     return fitting(line, across - 8, SMALL);
   };
   const shade = shading(mark.palette, low, high), gap = across > 8 ? 1 : 0;
+  const said = (i, j) => hover?.[i]?.[j] || `${rows[i].split("\n")[0]}, ${columns[j] ?? j + 1}: ${short((mark.numbers ?? values)[i][j])}`;
   const place = (i, j) => [start + across * j, above + tall * i];
   const cells = [];
-  values.forEach((line, i) => line.forEach((value, j) => {
+  if (!text && values.length * count > MANY) {
+    const mark = { at: (x, y) => ({ hover: said(Math.floor(y * rows.length), Math.floor(x * count)) }), hover: "" };
+    cells.push(group(mark, [sheet(values, shade, [start, above, across * count, tall * rows.length])]));
+  } else values.forEach((line, i) => line.forEach((value, j) => {
     const [x, y] = place(i, j), isNumber = value !== null && value !== undefined;
     if (!isNumber && !text?.[i]?.[j]) return;
     const fill = isNumber ? shade(value) : "none", lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
-    const said = hover?.[i]?.[j] || `${rows[i].split("\n")[0]}, ${columns[j] ?? j + 1}: ${value}`;
     const style = isDark(fill) ? "fill:#fff" : "";
-    cells.push(group({ hover: said, door: doors?.[i]?.[j] }, [
+    cells.push(group({ hover: said(i, j), door: doors?.[i]?.[j] }, [
       rectangle(x + gap, y + 1, Math.max(0.5, across - 2 * gap), tall - 2, fill),
       ...lines.map((one, at) => words(
         x + across / 2, y + tall / 2 + 4.5 + LINE * (at - (lines.length - 1) / 2), one, { anchor: "middle", kind: "small inside", style },
@@ -69,4 +73,17 @@ export function draw(mark, width, { group, row: given }) {
   }
   const drawn = [...names, `<g class="tinted">${cells.join("")}</g>`, ...marked];
   return { drawn, height: above + tall * rows.length, middle: (start + width) / 2, row: { above, height: tall } };
+}
+
+/** An image with a pixel for each cell; gaps are transparent. */
+function sheet(values, shade, [x, y, width, height]) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [values[0].length, values.length];
+  const context = canvas.getContext("2d"), pixels = context.createImageData(canvas.width, canvas.height);
+  values.flat().forEach((value, at) => {
+    if (value !== null) pixels.data.set([...shade(value).match(/\d+/g).map(Number), 255], 4 * at);
+  });
+  context.putImageData(pixels, 0, 0);
+  const place = `x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none"`;
+  return `<image href="${canvas.toDataURL()}" ${place} style="image-rendering:pixelated"/>`;
 }

@@ -13,15 +13,19 @@ export function attend(host, svg, marks, said, open) {
   svg.setAttribute("aria-label", said);
   let shown = null;
 
-  const show = (element) => {
-    if (element === shown) return;
+  const show = (element, pointer) => {
+    const mark = element && marks[element.dataset.at];
+    if (element === shown && !mark?.at) return;
     shown?.classList.remove("pointed");
     shown = element;
     tip.hidden = !element;
     if (!element) return;
     element.classList.add("pointed");
-    tip.textContent = marks[element.dataset.at].hover;
-    place(tip, host, element);
+    const box = element.getBoundingClientRect();
+    const inside = mark.at && pointer && mark.at((pointer.clientX - box.left) / box.width, (pointer.clientY - box.top) / box.height);
+    tip.textContent = (inside || mark).hover;
+    tip.hidden = !tip.textContent;
+    place(tip, host, inside ? { left: pointer.clientX, right: pointer.clientX, top: pointer.clientY - 8, bottom: pointer.clientY + 16 } : box);
   };
   const press = (element) => {
     const { door } = marks[element.dataset.at];
@@ -34,7 +38,7 @@ export function attend(host, svg, marks, said, open) {
     element.focus();
   };
 
-  svg.addEventListener("pointermove", ({ target }) => show(target.closest(".mark")));
+  svg.addEventListener("pointermove", (event) => show(event.target.closest(".mark"), event));
   svg.addEventListener("pointerleave", () => show(null));
   svg.addEventListener("click", ({ target }) => {
     const element = target.closest(".mark");
@@ -57,9 +61,9 @@ export function attend(host, svg, marks, said, open) {
   return () => tip.remove();
 }
 
-/** Put *tip* above *element*, or below it at the top of the screen, within *host*. */
-function place(tip, host, element) {
-  const around = host.getBoundingClientRect(), { left, right, top, bottom } = element.getBoundingClientRect();
+/** Put *tip* above a box of the screen, or below it at the top of the screen, within *host*. */
+function place(tip, host, { left, right, top, bottom }) {
+  const around = host.getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();
   const middle = (left + right) / 2 - around.left - width / 2;
   tip.style.left = `${Math.max(0, Math.min(around.width - width, middle))}px`;
