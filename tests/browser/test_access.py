@@ -74,7 +74,8 @@ FAINT = """() => {
   return [...document.querySelectorAll("#figure svg :is(text, tspan)")].flatMap((text) => {
     const own = [...text.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
     const colour = getComputedStyle(text).fill, [low, high] = [page, luminance(colour)].sort((a, b) => a - b);
-    return !/\\p{L}/u.test(own) || text.closest(".hm, .heatmaplayer, .tinted") || high / low >= 4.5 ? [] : [`${own}: ${colour}`];
+    const exempt = !/\\p{L}/u.test(own) || text.closest(".hm, .heatmaplayer, .tinted");
+    return exempt || high / low >= 4.5 ? [] : [`${own}: ${colour}`];
   });
 }"""
 
@@ -245,7 +246,7 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
             wait_until_idle(page)
         label = page.locator("#figure .marks text").first
         sizes.append(float(label.evaluate("label => label.getBoundingClientRect().height")))
-    assert sizes[1] == pytest.approx(1.25 * sizes[0], rel=0.02)
+    assert sizes[1] == pytest.approx(1.25 * sizes[0], rel=0.05)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -181,7 +181,7 @@ def test_the_answers_before_the_checkpoint_is_there_are_the_computed_ones(page: 
         assert recorded["receipt"]["short"] == "mini · computed when this site was written"
         found = ask(page, "view", {"body": {"state": recorded["state"]}})["answer"]
         for each in (found, recorded):
-            each["figure"].pop("presses", None)  # of Similarity: a button to derivatives
+            each["figure"].pop("buttons", None)  # of Similarity: a button to derivatives
         assert list(differences(parts_of(recorded), parts_of(found))) == [], recorded["state"]
 
 

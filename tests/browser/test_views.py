@@ -69,7 +69,7 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
     drawn = saved["svg"].decode()
     assert "The capital of France is [MASK]." in drawn and "What would BERT put here?" in drawn
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
-        assert saved[kind].startswith(start) and len(saved[kind]) > 5000
+        assert saved[kind].startswith(start) and len(saved[kind]) > 4000
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
@@ -125,7 +125,7 @@ def test_words_can_be_looked_up(phone: Page) -> None:
     choose_view(phone, "One mask")
     write(phone, "The capital of France is [MASK].")
     phone.locator("#forms [data-setting=words]").fill("lyon, Llanfair")
-    expect(phone.locator("#figure .value", has_text="pieces")).to_have_count(1)
+    expect(phone.locator("#figure .marks text", has_text="pieces")).to_have_count(1)
     expect(phone.locator("#figure .bars .mark")).to_have_count(12)
 
 

@@ -38,6 +38,8 @@ def normalised(value: Any) -> Any:
             return normalised(decoded(value))
         if is_figure(value):
             return chart(value)
+        if is_marks(value):
+            value = marks(value)
         return {key: normalised(part) for key, part in value.items()}
     if isinstance(value, str):
         return text(value)
@@ -93,6 +95,28 @@ def decoded(array: Mapping[str, Any]) -> list[Any]:
 
 def is_figure(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("data"), list) and isinstance(value.get("layout"), Mapping)
+
+
+USUAL = {"dash": "solid", "scale": "linear", "palette": "shades"}  # fields of marks at their defaults
+TONES = {"histogram": "pale", "tokens": "pale", "text": "grey", "ticks": "orange"}  # kind -> its usual tone
+
+
+def is_marks(value: Mapping[str, Any]) -> bool:
+    return "marks" in value and "panels" in value
+
+
+def marks(part: Any, kind: str = "") -> Any:
+    """A figure of marks without the fields that are as usual, which one side may write and the other leave out."""
+    if isinstance(part, list):
+        return [marks(one, kind) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    kind = str(part.get("kind", kind))
+    usual = {**USUAL, "tone": TONES.get(kind, "blue")}
+    kept = {
+        name: value for name, value in part.items() if value not in ("", None, [], False) and value != usual.get(name)
+    }
+    return {name: marks(value, "ticks" if name == "ticks" else kind) for name, value in kept.items()}
 
 
 def chart(figure: Mapping[str, Any]) -> dict[str, Any]:

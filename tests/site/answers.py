@@ -61,7 +61,7 @@ def of_view(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
         shown = ask(page, "view", {"body": {"state": state}})["answer"]
         if name == "sentence-similarity":  # a button to derivatives, which a browser does not have
             for each in (golden, shown):
-                each.get("figure", {}).pop("presses", None)
+                each.get("figure", {}).pop("buttons", None)
         found = normalised({key: shown[key] for key in PARTS if key in shown})
         wanted = {key: golden[key] for key in PARTS if key in golden}
         if "rows" in golden:

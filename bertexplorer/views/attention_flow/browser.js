@@ -1,5 +1,5 @@
 // Attention flow: how much of each input token can reach a token of a later layer, through the layers in between.
-import { ACCENT, beyondLimit, cells, Chart, clip, label, ORANGE, percent, quote, ROOT, safe, ticks, title } from "../chart.js";
+import { beyondLimit, clip, percent, quote } from "../chart.js";
 import { checkNumber } from "../heads.js";
 import { argmax, meanRow, most, range } from "../numbers.js";
 import { Refusal } from "../tokens.js";
@@ -7,7 +7,7 @@ import { meanOf, ordinaryTokens, rescale } from "../units.js";
 
 const FLOW_TOKENS = 64, FLOW_PICKED = 8;
 const UNITS = 1_000_000;  // an attention of 1 is divided into this many whole units, in which the flow is exact
-const ROW = 24, LETTERS = 11, DRAWN = 60;  // pixels of a token; letters of its name; tokens that are drawn
+const DRAWN = 60;  // tokens; more would be illegible
 const WORDS = { rollout: "rollout", flow: "flow", raw: "raw attention" };
 
 export async function run(bert, text, { method, layer, special }) {
@@ -116,40 +116,44 @@ export function rows({ method, tokens, about, shares, raw, positions }) {
 }
 
 export function draw(result) {
-  const { method, tokens, shares, raw, layer } = result, chart = Chart.columns([0.66, 0.34], 0.05), drawn = drawnPositions(result);
-  const layers = range(shares.length, 1), top = most(shares.map((row) => most(row)));
-  const hovers = drawn.map((i) => layers.map((number) => `${label(tokens[i], 30)}, layer ${number}`));
-  const z = drawn.map((i) => shares.map((row) => 100 * row[i]));
-  chart.add({
-    ...cells(z, ROOT, 0, 100 * top || 1, { hover: hovers, gap: 1 }),
-    hovertemplate: "%{customdata}: %{z:.1f} %<extra></extra>",
-  }, 1);
-  const common = { y: range(drawn.length), customdata: drawn.map((i) => label(tokens[i], 30)) };
-  const tip = (words) => `%{customdata}: ${words} %{x:.1f} %<extra></extra>`;
-  chart.add({
-    type: "bar", x: drawn.map((i) => 100 * shares[layer][i]), orientation: "h", marker: { color: ACCENT },
-    hovertemplate: tip(WORDS[method]), ...common,
-  }, 2);
-  const mark = { symbol: "line-ns", size: 9, line: { color: ORANGE, width: 3 } };
-  if (method !== "raw") {
-    chart.add({
-      type: "scatter", x: drawn.map((i) => 100 * raw[layer][i]), mode: "markers", marker: mark,
-      cliponaxis: false, hovertemplate: tip(WORDS.raw), ...common,
-    }, 2);
-  }
-  const limits = [drawn.length - 0.4, -0.6], widest = 100 * Math.max(most(shares[layer]), most(raw[layer]), 1e-6);
-  chart.axes("y", { range: limits, showgrid: false, ...ticks(drawn.map((i) => label(tokens[i], LETTERS)), { mono: 12 }) }, 1);
-  chart.axes("y", { range: limits, visible: false }, 2);
-  chart.axes("x", { title: title("after layer"), ...ticks(layers.map(String), { step: layers.length <= 12 ? 1 : 4 }) }, 1);
-  chart.axes("x", { title: title(`layer ${layer + 1}`), range: [0, widest * 1.05], nticks: 3, ticksuffix: " %" }, 2);
-  chart.axes("x", { side: "top", showgrid: false });
-  const words = [
-    `Blue: ${WORDS[method]}, strongest ${safe(percent(top))}`, ...(method === "raw" ? [] : [`Orange: raw attention of layer ${layer + 1}`]),
-    ...(drawn.length < tokens.length ? [`The ${drawn.length} strongest of ${tokens.length} tokens`] : []),
-  ];
-  const below = 10 + chart.below(words, 6, 20), isWhole = result.special === "shown";
-  chart.presses = [{ text: `${isWhole ? "Leave out" : "Show"} [CLS] and [SEP]`, set: { special: isWhole ? "left out" : "shown" } }];
-  return chart.finish(94 + Math.max(180, ROW * drawn.length) + below, { bargap: 0.25, margin: { l: 8, r: 8, t: 62, b: below } });
+  const { layer, special } = result, drawn = drawnPositions(result), isWhole = special === "shown";
+  return {
+    marks: 1,
+    panels: [
+      { title: "after layer", share: 0.66, marks: [heat(result, drawn)] },
+      { title: `layer ${layer + 1}`, beside: true, share: 0.34, marks: [chosen(result, drawn)] },
+      { marks: [{ kind: "text", lines: key(result, drawn.length) }] },
+    ],
+    buttons: [{ text: `${isWhole ? "Leave out" : "Show"} [CLS] and [SEP]`, door: { set: { special: isWhole ? "left out" : "shown" } } }],
+  };
+}
+
+function heat({ tokens, shares }, drawn) {
+  const columns = range(shares.length, 1).map(String), values = drawn.map((i) => shares.map((row) => row[i]));
+  return {
+    kind: "cells", rows: drawn.map((i) => tokens[i]), columns, values, palette: "root",
+    low: 0, high: most(shares.map((row) => most(row))) || 1, tokens: true,
+    hover: values.map((row, at) => row.map((share, i) => `${tokens[drawn[at]]}, layer ${columns[i]}: ${percent(share)}`)),
+  };
+}
+
+/** The chosen layer: a bar for the method, a tick for its raw attention. */
+function chosen({ method, tokens, shares, raw, layer }, drawn) {
+  const bars = drawn.map((i) => {
+    const hover = `${tokens[i]}: ${WORDS[method]} ${percent(shares[layer][i])}`;
+    if (method === "raw") return { label: "", value: shares[layer][i], hover };
+    const ticks = [{ value: raw[layer][i] }];
+    return { label: "", value: shares[layer][i], hover: `${hover}, raw attention ${percent(raw[layer][i])}`, ticks };
+  });
+  return { kind: "bars", bars, axis: true, unit: "share" };
+}
+
+/** The meaning of the colours. */
+function key({ method, tokens, shares, layer }, count) {
+  const lines = [{ text: `Blue: ${WORDS[method]}, strongest ${percent(most(shares.map((row) => most(row))))}` }];
+  if (method !== "raw") lines.push({ text: `Orange: raw attention of layer ${layer + 1}` });
+  if (count < tokens.length) lines.push({ text: `The ${count} strongest of ${tokens.length} tokens` });
+  return lines;
 }
 
 const byValue = (values) => range(values.length).sort((i, j) => values[j] - values[i] || j - i);

@@ -3,10 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import ACCENT, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
-from bertexplorer.charts.tiles import ROOT
+from bertexplorer.charts.marks import Bar, Bars, Button, Cells, Figure, Panel, Text, Tick, Words
+from bertexplorer.charts.style import beyond_limit, clip, percent, quote
 from bertexplorer.views.attention_flow.compute import AttentionFlow
 from bertexplorer.views.view import Example, View
 
@@ -56,40 +54,26 @@ VIEW = View(
     chips="pick",
 )
 
-ROW = 24  # pixels of a token
-LETTERS = 11
 DRAWN = 60  # tokens; more would be illegible
 WORDS = {"rollout": "rollout", "flow": "flow", "raw": "raw attention"}
 
 
-def draw(result: AttentionFlow) -> Chart:
-    fig = grid(rows=1, cols=2, column_widths=[0.66, 0.34], horizontal_spacing=0.05)
+def draw(result: AttentionFlow) -> Figure:
+    """What each layer takes from each token; beside it, the chosen layer with its raw attention."""
     positions = drawn_positions(result)
-    layers = len(result.shares)
-    heat(fig, result, positions)
-    bars(fig, result, positions)
-    names = kit.ticks([label(result.tokens[i], LETTERS) for i in positions], mono=12)
-    limits = [len(positions) - 0.4, -0.6]
-    fig.update_yaxes(range=limits, showgrid=False, **names, row=1, col=1)
-    fig.update_yaxes(range=limits, visible=False, row=1, col=2)
-    ticks = kit.ticks([str(i + 1) for i in range(layers)], step=1 if layers <= 12 else 4)
-    fig.update_xaxes(title={"text": "after layer"}, **ticks, row=1, col=1)
-    shares, raw = result.shares[result.layer], result.raw[result.layer]
-    widest = 100 * max(float(shares.max()), float(raw.max()), 1e-6)
-    layer = {"title": {"text": f"layer {result.layer + 1}"}, "range": [0, widest * 1.05]}
-    fig.update_xaxes(**layer, nticks=3, ticksuffix=" %", row=1, col=2)
-    fig.update_xaxes(side="top", showgrid=False, title={"standoff": 4, "font": {"size": 14}})
-    below = 16 + write_key(fig, result, len(positions))
-    fig.presses = presses(result.special)
-    height = 94 + max(180, ROW * len(positions)) + below
-    return finish(fig, height, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below})
+    panels = [
+        Panel([heat(result, positions)], "after layer", share=0.66),
+        Panel([chosen(result, positions)], f"layer {result.layer + 1}", beside=True, share=0.34),
+        Panel([Text(key(result, len(positions)))]),
+    ]
+    return Figure(panels, [switch(result.special)])
 
 
-def presses(special: str) -> list[dict[str, object]]:
+def switch(special: str) -> Button:
     """The button that leaves the special tokens out, or shows them."""
     if special == "shown":
-        return [{"text": "Leave out [CLS] and [SEP]", "set": {"special": "left out"}}]
-    return [{"text": "Show [CLS] and [SEP]", "set": {"special": "shown"}}]
+        return Button("Leave out [CLS] and [SEP]", {"set": {"special": "left out"}})
+    return Button("Show [CLS] and [SEP]", {"set": {"special": "shown"}})
 
 
 def drawn_positions(result: AttentionFlow) -> list[int]:
@@ -100,33 +84,38 @@ def drawn_positions(result: AttentionFlow) -> list[int]:
     return sorted(np.argsort(most, kind="stable")[::-1][:DRAWN].tolist())
 
 
-def heat(fig: Chart, result: AttentionFlow, positions: list[int]) -> None:
-    layers = range(1, len(result.shares) + 1)
-    hovers = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in positions]
-    shares, top = (100 * result.shares[:, positions].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
-    cells = kit.cells(shares, ROOT, 0, top, hover=hovers, gap=1)
-    fig.add_trace({**cells, "hovertemplate": "%{customdata}: %{z:.1f} %<extra></extra>"}, 1, 1)
+def heat(result: AttentionFlow, positions: list[int]) -> Cells:
+    layers = [str(layer) for layer in range(1, len(result.shares) + 1)]
+    tokens = [result.tokens[position] for position in positions]
+    shares = result.shares[:, positions].T
+    hover = []
+    for token, row in zip(tokens, shares.tolist(), strict=True):
+        hover.append([f"{token}, layer {layer}: {percent(share)}" for layer, share in zip(layers, row, strict=True)])
+    high = float(result.shares.max()) or 1.0
+    return Cells(tokens, layers, shares, "root", 0, high, hover=hover, tokens=True)
 
 
-def bars(fig: Chart, result: AttentionFlow, positions: list[int]) -> None:
-    """The chosen layer: a bar for the method, a mark for its raw attention."""
-    labels = [label(result.tokens[i], 30) for i in positions]
-    common = {"row": 1, "col": 2, "y": list(range(len(positions))), "customdata": labels}
-    shares, raw = 100 * result.shares[result.layer, positions], 100 * result.raw[result.layer, positions]
-    tip = f"%{{customdata}}: {WORDS[result.method]} %{{x:.1f}} %<extra></extra>"
-    fig.add_bar(x=shares, orientation="h", marker={"color": ACCENT}, hovertemplate=tip, **common)
+def chosen(result: AttentionFlow, positions: list[int]) -> Bars:
+    """The chosen layer: a bar for the method, a tick for its raw attention."""
+    bars = []
+    for position in positions:
+        share, raw = float(result.shares[result.layer, position]), float(result.raw[result.layer, position])
+        hover = f"{result.tokens[position]}: {WORDS[result.method]} {percent(share)}"
+        if result.method == "raw":
+            bars.append(Bar("", share, hover=hover))
+        else:
+            bars.append(Bar("", share, hover=f"{hover}, raw attention {percent(raw)}", ticks=[Tick(raw)]))
+    return Bars(bars, axis=True, unit="share")
+
+
+def key(result: AttentionFlow, count: int) -> list[Words]:
+    """The meaning of the colours."""
+    lines = [Words(f"Blue: {WORDS[result.method]}, strongest {percent(float(result.shares.max()))}")]
     if result.method != "raw":
-        mark = {"symbol": "line-ns", "size": 9, "line": {"color": ORANGE, "width": 3}}
-        tip = "%{customdata}: raw attention %{x:.1f} %<extra></extra>"
-        fig.add_scatter(x=raw, mode="markers", marker=mark, cliponaxis=False, hovertemplate=tip, **common)
-
-
-def write_key(fig: Chart, result: AttentionFlow, count: int) -> int:
-    """Write the meaning of the colours under the picture. Returns the height in pixels."""
-    texts = [f"Blue: {WORDS[result.method]}, strongest {safe(percent(float(result.shares.max())))}"]
-    texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
-    texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
-    return kit.write_below(fig, texts, 6, 20) - 6
+        lines.append(Words(f"Orange: raw attention of layer {result.layer + 1}"))
+    if count < len(result.tokens):
+        lines.append(Words(f"The {count} strongest of {len(result.tokens)} tokens"))
+    return lines
 
 
 def say(result: AttentionFlow) -> str:

@@ -1,16 +1,11 @@
 // Query and key: the products of single dimensions that add up to the attention score of one token in one head (Vaswani et al.,
 // 2017, section 3.2.1).
-import {
-  above, ACCENT, bars, beyondLimit, cells, Chart, clip, decimal, grouped, HIDDEN, label, MONO, percent, quote, range,
-  safe, SIGNED, texts, title,
-} from "../chart.js";
+import { beyondLimit, clip, decimal, grouped, percent, quote, range } from "../chart.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { argmax, mean, most, sum } from "../numbers.js";
 
 const MAX_ROWS = 100_000;  // of an exported file
-const DRAWN = 40, LETTERS = 12, LINE = 24;  // tokens; letters of one; pixels of a row
-const MAP = [0, 0.6], SCORES = [0.61, 0.75], BARS = [0.76, 0.9];  // shares of the width
-const QUERY = -1.4;  // the place of the query, above the first row
+const DRAWN = 40, LETTERS = 12;  // tokens; letters of one in a button
 
 export async function run(bert, text, options) {
   checkNumber(options.layer, bert.layers, "layer", 0);
@@ -60,44 +55,54 @@ const strongest = ({ weights }, count) =>
   range(weights.length).sort((i, j) => weights[j] - weights[i] || i - j).slice(0, count).sort((i, j) => i - j);
 
 export function draw(result) {
-  const { tokens, position, query, keys, products, sums, scores, weights, head, link } = result, drawn = strongest(result, DRAWN);
-  const rounded = (row) => row.map((one) => Math.round(1e4 * one) / 1e4);
-  const furthest = (values) => most(values.map(Math.abs)) || 1, largest = furthest(drawn.flatMap((j) => products[j])), chart = new Chart();
+  const drawn = strongest(result, DRAWN), { tokens, position, link } = result;
+  const figure = {
+    marks: 1,
+    panels: [
+      { title: "orange −, blue +", marks: [queryCells(result)] },
+      { title: "products, dimension by dimension", share: 0.7, marks: [productCells(result, drawn)] },
+      { title: "score → weight", beside: true, share: 0.3, marks: [weightBars(result, drawn)] },
+    ],
+  };
+  if (leadsAway(result)) {
+    figure.buttons = [{
+      text: `Strongest: ${placeName(link.head)}, ${clip(tokens[position], LETTERS)} → ${clip(tokens[link.target], LETTERS)}`,
+      door: { set: { layer: link.head[0] + 1, head: link.head[1] + 1 } },
+    }];
+  }
+  return figure;
+}
+
+const rounded = (row) => row.map((one) => Math.round(1e4 * one) / 1e4);
+const furthest = (values) => most(values.map(Math.abs)) || 1;
+
+/** The query itself, on its own scale. */
+function queryCells({ query }) {
+  return {
+    kind: "cells", rows: ["query"], columns: [], values: [rounded(query)], palette: "strong",
+    low: -furthest(query), high: furthest(query), hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)], tokens: true,
+  };
+}
+
+/** Orange lowers the score, blue raises it. */
+function productCells({ tokens, position, query, keys, products }, drawn) {
+  const largest = furthest(drawn.flatMap((j) => products[j]));
   const product = (i, key) => `${decimal(query[i])} × ${decimal(key)} = ${decimal(query[i] * key)}`;
-  const hover = drawn.map((j) => keys[j].map((key, i) => `${safe(tokens[j])}, dimension ${i}:<br>${product(i, key)}`));
-  chart.add({ ...cells(drawn.map((j) => rounded(products[j])), SIGNED, -largest, largest, { hover, gap: 0 }), ygap: 2 });
-  chart.add({
-    ...cells([rounded(query)], SIGNED, -furthest(query), furthest(query), {
-      hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)],
-      gap: 0,
-    }),
-    y0: QUERY, dy: 1, ygap: 2,
-  });
-  chart.add(texts(0, range(drawn.length), drawn.map((j) => decimal(scores[j], 1)), {
-    textfont: { family: MONO, size: 12 }, textposition: "middle center", xaxis: "x2",
-  }));
+  return {
+    kind: "cells", rows: drawn.map((j) => `${j === position ? "▸ " : ""}${tokens[j]}`), columns: [],
+    values: drawn.map((j) => rounded(products[j])), palette: "strong", low: -largest, high: largest,
+    hover: drawn.map((j) => keys[j].map((key, i) => `${tokens[j]}, dimension ${i}:\n${product(i, key)}`)), tokens: true,
+  };
+}
+
+/** The weight of each token, with its score: the scaled sum of its row. */
+function weightBars({ tokens, query, sums, scores, weights }, drawn) {
   const root = Math.sqrt(query.length).toFixed(2);
-  const tips = drawn.map((j) => `${safe(tokens[j])}: ${decimal(sums[j])} ÷ ${root} = ${decimal(scores[j])}, weight ${percent(weights[j])}`);
-  chart.add(bars(drawn.map((j) => weights[j]), ACCENT, {
-    text: drawn.map((j) => percent(weights[j])), hover: tips, xaxis: "x3", textfont: { size: 12 },
+  const bars = drawn.map((j) => ({
+    label: "", value: weights[j], text: `${decimal(scores[j], 1)} → ${percent(weights[j])}`,
+    hover: `${tokens[j]}: ${decimal(sums[j])} ÷ ${root} = ${decimal(scores[j])}, weight ${percent(weights[j])}`,
   }));
-  const names = drawn.map((j) => `${j === position ? "▸ " : ""}${label(tokens[j], LETTERS)}`);
-  chart.axes("y", {
-    tickvals: [QUERY, ...range(drawn.length)], ticktext: ["query", ...names],
-    tickfont: { family: MONO, size: 12 }, range: [drawn.length - 0.4, QUERY - 0.6],
-    showgrid: false, fixedrange: true,
-  });
-  chart.layout.xaxis = { domain: MAP, title: title("dimension (orange −, blue +)"), showgrid: false, fixedrange: true };
-  chart.layout.xaxis2 = { domain: SCORES, range: [-1, 1], ...HIDDEN };
-  chart.layout.xaxis3 = { domain: BARS, range: [0, Math.max(0.01, most(weights))], ...HIDDEN };
-  for (const [x, words, xanchor] of [
-    [MAP[0], "products", "left"], [mean(SCORES), "score", "center"], [BARS[0], "weight", "left"],
-  ]) chart.note(above(words, 6, { size: 13, x, xanchor }));
-  if (leadsAway(result)) chart.presses = [{
-    text: `Strongest: ${placeName(link.head)}, ${clip(tokens[position], LETTERS)} → ${clip(tokens[link.target], LETTERS)}`,
-    set: { layer: link.head[0] + 1, head: link.head[1] + 1 },
-  }];
-  return chart.finish(Math.max(300, 104 + LINE * (drawn.length + 2)), { bargap: 0.25, margin: { l: 8, r: 8, t: 32, b: 44 } });
+  return { kind: "bars", bars, high: Math.max(0.01, most(weights)) };
 }
 
 const leadsAway = ({ link, head }) => link && placeName(link.head) !== placeName(head);

@@ -3,20 +3,13 @@ weight."""
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar, Bars, Button, Cells, Figure, Panel
 from bertexplorer.charts.style import (
-    ACCENT,
-    MONO,
-    SIGNED,
     beyond_limit,
     clip,
     decimal,
-    finish,
-    label,
     percent,
     quote,
-    safe,
 )
 from bertexplorer.views.query_key.compute import QueryKey, strongest
 from bertexplorer.views.view import Example, View
@@ -74,47 +67,27 @@ VIEW = View(
 )
 
 DRAWN = 40  # tokens
-LINE, ABOVE = 24, 64  # pixels: a row, the space above them
-LETTERS = 12  # of a token
-# shares of the width; the numbers are to the right of the bars
-MAP = (0, 0.6)
-SCORES = (0.61, 0.75)
-BARS = (0.76, 0.9)
-QUERY = -1.4  # the position of the query, above the first row
+LETTERS = 12  # of a token in a button
 
 
-def draw(result: QueryKey) -> Chart:
+def draw(result: QueryKey) -> Figure:
+    """The query; then for each token its products with the query, its score and its weight."""
     positions = strongest(result, DRAWN)
-    fig = Chart([products(result, positions), query(result), scores(result, positions), weights(result, positions)])
-    names = [mark(result, j) + label(result.tokens[j], LETTERS) for j in positions]
-    font = {"family": MONO, "size": 12}
-    places = [QUERY, *range(len(positions))]
-    down = {"range": [len(positions) - 0.4, QUERY - 0.6], "showgrid": False, "fixedrange": True}
-    fig.update_yaxes(tickvals=places, ticktext=["query", *names], tickfont=font, **down)
-    fig.update_layout(
-        xaxis={
-            "domain": MAP,
-            "title": kit.title("dimension (orange −, blue +)"),
-            "showgrid": False,
-            "fixedrange": True,
-        },
-        xaxis2={"domain": SCORES, "range": [-1, 1], **kit.HIDDEN},
-        xaxis3={"domain": BARS, "range": [0, max(0.01, float(result.weights.max()))], **kit.HIDDEN},
-    )
-    for x, text, anchor in (
-        (MAP[0], "products", "left"),
-        (sum(SCORES) / 2, "score", "center"),
-        (BARS[0], "weight", "left"),
-    ):
-        fig.add_annotation(kit.above(text, 6, size=13) | {"x": x, "xanchor": anchor})
-    if result.link and result.link.head != result.head:
-        layer, head = result.link.head
-        words = f"{clip(result.tokens[result.position], LETTERS)} → {clip(result.tokens[result.link.target], LETTERS)}"
-        fig.presses = [
-            {"text": f"Strongest: {result.link.head}, {words}", "set": {"layer": layer + 1, "head": head + 1}}
-        ]
-    height = ABOVE + LINE * (len(positions) + 2) + 40
-    return finish(fig, max(300, height), bargap=0.25, margin={"l": 8, "r": 8, "t": 32, "b": 44})
+    panels = [
+        Panel([query(result)], "orange −, blue +"),
+        Panel([products(result, positions)], "products, dimension by dimension", share=0.7),
+        Panel([weights(result, positions)], "score → weight", beside=True, share=0.3),
+    ]
+    return Figure(panels, switch(result))
+
+
+def switch(result: QueryKey) -> list[Button]:
+    """A button that opens the head with the strongest look at another word."""
+    if not result.link or result.link.head == result.head:
+        return []
+    layer, head = result.link.head
+    words = f"{clip(result.tokens[result.position], LETTERS)} → {clip(result.tokens[result.link.target], LETTERS)}"
+    return [Button(f"Strongest: {result.link.head}, {words}", {"set": {"layer": layer + 1, "head": head + 1}})]
 
 
 def mark(result: QueryKey, position: int) -> str:
@@ -122,47 +95,41 @@ def mark(result: QueryKey, position: int) -> str:
     return "▸ " if position == result.position else ""
 
 
-def products(result: QueryKey, positions: list[int]) -> kit.Part:
+def products(result: QueryKey, positions: list[int]) -> Cells:
     """Orange lowers the score, blue raises it. Tokens outside the head's window stay empty."""
     values = np.where(result.seen[positions, None], result.products[positions], np.nan)
     most = float(np.nanmax(np.abs(values))) or 1.0
-    hovers = [
-        [
-            f"{safe(result.tokens[j])}, dimension {i}:<br>{decimal(q)} × {decimal(k)} = {decimal(q * k)}"
-            for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True))
-        ]
-        for j in positions
-    ]
-    table = [[None if np.isnan(v) else round(v, 4) for v in line] for line in values.tolist()]
-    return kit.cells(table, SIGNED, -most, most, hover=hovers, gap=0) | {"ygap": 2}
+    names = [mark(result, j) + result.tokens[j] for j in positions]
+    hover = []
+    for j in positions:
+        tips = []
+        for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True)):
+            tips.append(f"{result.tokens[j]}, dimension {i}:\n{decimal(q)} × {decimal(k)} = {decimal(q * k)}")
+        hover.append(tips)
+    return Cells(names, (), values.round(4), "strong", -most, most, hover=hover, tokens=True)
 
 
-def query(result: QueryKey) -> kit.Part:
+def query(result: QueryKey) -> Cells:
     """The query itself, on its own scale."""
     most = float(np.abs(result.query).max()) or 1.0
-    hovers = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
-    cells = kit.cells([result.query.round(4).tolist()], SIGNED, -most, most, hover=hovers, gap=0)
-    return cells | {"y0": QUERY, "dy": 1, "ygap": 2}
+    hover = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
+    return Cells(["query"], (), [result.query.round(4).tolist()], "strong", -most, most, hover=hover, tokens=True)
 
 
-def scores(result: QueryKey, positions: list[int]) -> kit.Part:
-    """The scaled sum of each row, as a number."""
-    text = [decimal(float(result.scores[j]), 1) if result.seen[j] else "–" for j in positions]
-    style = {"textfont": {"family": MONO, "size": 12}, "textposition": "middle center", "xaxis": "x2"}
-    return kit.texts(0, list(range(len(positions))), text, **style)
-
-
-def weights(result: QueryKey, positions: list[int]) -> kit.Part:
-    values = [float(result.weights[j]) for j in positions]
-    hovers = [
-        f"{safe(result.tokens[j])}: {decimal(float(result.products[j].sum()))} ÷ {result.scale:.2f}"
-        f"{distance(result, j)} = {decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
-        if result.seen[j]
-        else f"{safe(result.tokens[j])}: outside the window of this layer"
-        for j in positions
-    ]
-    text = [percent(value) if visible else "" for value, visible in zip(values, result.seen[positions], strict=True)]
-    return kit.bars(values, ACCENT, text=text, hover=hovers, xaxis="x3", textfont={"size": 12})
+def weights(result: QueryKey, positions: list[int]) -> Bars:
+    """The weight of each token, with its score: the scaled sum of its row."""
+    bars = []
+    for j in positions:
+        score, weight = decimal(float(result.scores[j])), percent(float(result.weights[j]))
+        if result.seen[j]:
+            total = f"{decimal(float(result.products[j].sum()))} ÷ {result.scale:.2f}{distance(result, j)}"
+            hover = f"{result.tokens[j]}: {total} = {score}, weight {weight}"
+            words = f"{decimal(float(result.scores[j]), 1)} → {weight}"
+        else:
+            hover = f"{result.tokens[j]}: outside the window of this layer"
+            words = "–"
+        bars.append(Bar("", float(result.weights[j]), words, hover=hover))
+    return Bars(bars, high=max(0.01, float(result.weights.max())))
 
 
 def distance(result: QueryKey, position: int) -> str:

@@ -48,10 +48,10 @@ export function draw(figure, width) {
     y += titles + tallest;
   }
   const height = Math.ceil(y + EDGE);
-  const source = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
+  const holder = document.createElement("template");
+  holder.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
     + `<style>${STYLE}</style>${parts.join("")}</svg>`;
-  const svg = document.importNode(new DOMParser().parseFromString(source, "image/svg+xml").documentElement, true);
-  return { svg, height, marks };
+  return { svg: document.importNode(holder.content.firstChild, true), height, marks };
 }
 
 /** The panels row by row: one that is beside the former stands in its row. */

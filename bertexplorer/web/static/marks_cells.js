@@ -4,6 +4,7 @@ import { FONT, fitting, isDark, path, rectangle, shading, short, SMALL, TOKEN, w
 const ROW = 30, LINE = 16;  // a row of one line; each further line in its cells
 const NAMES = 0.32, APART = 8;  // the room for the names of rows, a share of the width; and beside them
 const TURNED = -60, LONGEST = 110;  // degrees of the names of narrow columns, and their room
+const FEW = 60;  // rows that are as tall as their names
 const MANY = 1000;  // cells that become one image, which is drawn much faster
 const DOWN = Math.sin(Math.PI / 3), ACROSS = Math.cos(Math.PI / 3);  // what a turned name takes
 
@@ -22,7 +23,7 @@ export function draw(mark, width, { group, row: given }) {
   let above = given?.above ?? 0;
   if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
   const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...rows.map((name) => name.split("\n").length));
-  const tall = given?.height ?? (count > 100 ? LINE : ROW) + LINE * (most - 1) * 0.75;
+  const tall = given?.height ?? (rows.length > FEW ? LINE : ROW) + LINE * (most - 1) * 0.75;
   const names = [];
   const every = level ? 1 : Math.ceil(14 / across);  // of very narrow columns, some have a name
   columns.forEach((name, j) => {
@@ -47,8 +48,10 @@ export function draw(mark, width, { group, row: given }) {
   const place = (i, j) => [start + across * j, above + tall * i];
   const cells = [];
   if (!text && values.length * count > MANY) {
-    const mark = { at: (x, y) => ({ hover: said(Math.floor(y * rows.length), Math.floor(x * count)) }), hover: "" };
-    cells.push(group(mark, [sheet(values, shade, [start, above, across * count, tall * rows.length])]));
+    values.forEach((line, i) => {
+      const mark = { at: (x) => ({ hover: said(i, Math.floor(x * count)) }), hover: rows[i] };
+      cells.push(group(mark, [stripe(line, shade, [start, above + tall * i, across * count, tall - (rows.length > FEW ? 0 : 4)])]));
+    });
   } else values.forEach((line, i) => line.forEach((value, j) => {
     const [x, y] = place(i, j), isNumber = value !== null && value !== undefined;
     if (!isNumber && !text?.[i]?.[j]) return;
@@ -75,12 +78,12 @@ export function draw(mark, width, { group, row: given }) {
   return { drawn, height: above + tall * rows.length, middle: (start + width) / 2, row: { above, height: tall } };
 }
 
-/** An image with a pixel for each cell; gaps are transparent. */
-function sheet(values, shade, [x, y, width, height]) {
+/** An image of a row, with a pixel for each cell; gaps are transparent. */
+function stripe(values, shade, [x, y, width, height]) {
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [values[0].length, values.length];
-  const context = canvas.getContext("2d"), pixels = context.createImageData(canvas.width, canvas.height);
-  values.flat().forEach((value, at) => {
+  [canvas.width, canvas.height] = [values.length, 1];
+  const context = canvas.getContext("2d"), pixels = context.createImageData(values.length, 1);
+  values.forEach((value, at) => {
     if (value !== null) pixels.data.set([...shade(value).match(/\d+/g).map(Number), 255], 4 * at);
   });
   context.putImageData(pixels, 0, 0);

@@ -36,7 +36,9 @@ export const STYLE = `
 // Shapes
 
 const rounded = (number) => Math.round(100 * number) / 100;
-const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;  // which no SVG may have
+const escaped = (words) => String(words).toWellFormed().replace(CONTROL, "\ufffd")
+  .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 export function rectangle(x, y, width, height, fill) {
   return `<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}" fill="${fill}"/>`;
