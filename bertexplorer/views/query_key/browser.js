@@ -60,8 +60,8 @@ export function draw(result) {
     marks: 1,
     panels: [
       { title: "orange −, blue +", marks: [queryCells(result)] },
-      { title: "products, dimension by dimension", share: 0.7, marks: [productCells(result, drawn)] },
-      { title: "score → weight", beside: true, share: 0.3, marks: [weightBars(result, drawn)] },
+      { title: "products, dimension by dimension", share: 0.6, marks: [productCells(result, drawn)] },
+      { title: "score → weight", beside: true, share: 0.4, marks: [weightBars(result, drawn)] },
     ],
   };
   if (leadsAway(result)) {

@@ -75,8 +75,8 @@ def draw(result: QueryKey) -> Figure:
     positions = strongest(result, DRAWN)
     panels = [
         Panel([query(result)], "orange −, blue +"),
-        Panel([products(result, positions)], "products, dimension by dimension", share=0.7),
-        Panel([weights(result, positions)], "score → weight", beside=True, share=0.3),
+        Panel([products(result, positions)], "products, dimension by dimension", share=0.6),
+        Panel([weights(result, positions)], "score → weight", beside=True, share=0.4),
     ]
     return Figure(panels, switch(result))
 

@@ -1,14 +1,11 @@
 // Switchboard: heads switched off, and how that changes the answer.
-import {
-  above, ACCENT, bars, cells, Chart, fromOne, heightOf, HIDDEN, INK, label, onlyFirstMask, ORANGE, PALE, percent, quote, signed, texts,
-} from "../chart.js";
+import { clip, onlyFirstMask, percent, quote, signed } from "../chart.js";
 import { parseHeads, placeName } from "../heads.js";
 import { bestPieces } from "../masks.js";
 import { argmax, least, most, range, sigmoid } from "../numbers.js";
 import { askToChange } from "../question.js";
 
-const TOP = 5, CELL = 34, BAR = 46, GAP = 96;  // answers; pixels
-const CHANGES = [[0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1, "#2b6cb0"]];
+const TOP = 5;  // answers
 
 export async function run(bert, text, { off: typed, word, target }) {
   const question = await askToChange(bert, text, target, word);
@@ -42,65 +39,51 @@ export function rows({ answer, off, before, after, change }) {
   })));
 }
 
-export function draw(result) {
-  const { answer, off, after, change } = result, lines = barRows(result);
-  const heights = [CELL * change.length, BAR * lines.length, 24 * Math.max(1, after.candidates.length)], chart = Chart.panels(heights, GAP);
-  drawSwitches(chart, result);
-  drawBars(chart, lines);
-  drawLists(chart, result);
-  const below = after.candidates.length ? `All heads on${off.length ? ", and with those off" : ""}` : "";
-  const heading = answer === "is next" ? "P(is next)" : `P of ${quote(label(answer, 16))}`;
-  const names = ["Press a head to switch it off or on.<br>Orange: the answer needs it.<br>Blue: it is in the way", heading, below];
-  names.forEach((name, i) => chart.note(above(name, 8, { row: i + 1 })));
-  return chart.finish(heightOf(heights, GAP) + 110, { margin: { l: 8, r: 12, t: 84, b: 26 } });
+export function draw({ off, before, after, change, answer }) {
+  const panels = [
+    { title: "Press a head to switch it off or on.\nOrange: the answer needs it. Blue: it is in the way", marks: [switches(off, change)] },
+    { title: answer === "is next" ? "P(is next)" : `P of ${quote(clip(answer, 16))}`, marks: [{ kind: "bars", bars: bars(off, before, after), above: true }] },
+  ];
+  if (before.candidates.length) {
+    panels.push({ title: "All heads on", marks: [choices(before)] });
+    if (off.length) panels.push({ title: "With those off", beside: true, marks: [choices(after)] });
+  }
+  return { marks: 1, panels };
 }
 
 /** The effect of each head alone; a cross marks the heads that are off. */
-function drawSwitches(chart, { off, change }) {
+function switches(off, change) {
   const limit = Math.max(0.05, most(change.flat().map(Math.abs)));
   const pressed = (layer, head) => (isOff(off, layer, head) ? off.filter(([i, j]) => i !== layer || j !== head) : [...off, [layer, head]]);
-  const leads = change.map((line, layer) => line.map((_, head) => ({ set: { off: listed(pressed(layer, head)).join(", ") } })));
-  const text = change.map((line, layer) => line.map((bits, head) =>
-    `${placeName([layer, head])}${isOff(off, layer, head) ? ", off" : ""}: ${signed(bits)} bits`));
-  const rounded = change.map((line) => line.map((bits) => Math.round(1000 * bits) / 1000)), crossed = sorted(off);
-  chart.add({ ...cells(rounded, CHANGES, -limit, limit, { gap: 2, customdata: leads, hovertemplate: "%{text}<extra></extra>" }), text }, 1);
-  chart.add({
-    type: "scatter", x: crossed.map(([, head]) => head), y: crossed.map(([layer]) => layer), mode: "markers",
-    marker: { symbol: "x", size: 12, color: INK },
-    customdata: crossed.map(([layer, head]) => leads[layer][head]), hoverinfo: "skip",
-  }, 1);
-  chart.axes("y", { autorange: "reversed", fixedrange: true, ...fromOne(change.length, change.length <= 12 ? 1 : 2, "layer ") }, 1);
-  chart.axes("x", { side: "bottom", fixedrange: true, ...fromOne(change[0].length) }, 1);
+  const said = (layer, head) => `${placeName([layer, head])}${isOff(off, layer, head) ? ", off" : ""}: ${signed(change[layer][head])} bits`;
+  const each = (write) => change.map((line, layer) => line.map((_, head) => write(layer, head)));
+  return {
+    kind: "cells", rows: change.map((_, layer) => `layer ${layer + 1}`), columns: change[0].map((_, head) => `${head + 1}`),
+    values: change.map((line) => line.map((bits) => Math.round(1000 * bits) / 1000)), palette: "strong", low: -limit, high: limit,
+    hover: each(said), doors: each((layer, head) => ({ set: { off: listed(pressed(layer, head)).join(", ") } })), crossed: sorted(off),
+  };
 }
 
 const sorted = (places) => [...places].sort(([a, b], [c, d]) => a - c || b - d);
 const listed = (places) => sorted(places).map(placeName);
 
-/** [name, value, colour] of each bar. */
-function barRows({ off, before, after }) {
-  const lines = [["all heads on", before.value, ACCENT]], both = before.candidates.length && before.isNext !== null;
-  if (off.length) lines.push([nameOff(off), after.value, ORANGE]);
-  if (both) lines.push(["is next, all heads on", before.isNext, PALE]);
-  if (both && off.length) lines.push(["is next, with those off", after.isNext, "#f2b48a"]);
+/** The answer's value before and after. */
+function bars(off, before, after) {
+  const bar = (name, value, tone = "blue") => {
+    const words = `${name}: ${percent(value)}`;
+    return { label: words, value, tone, hover: words };
+  };
+  const lines = [bar("all heads on", before.value)], both = before.candidates.length && before.isNext !== null;
+  if (off.length) lines.push(bar(nameOff(off), after.value, "orange"));
+  if (both) lines.push(bar("is next, all heads on", before.isNext, "pale"));
+  if (both && off.length) lines.push(bar("is next, with those off", after.isNext, "ochre"));
   return lines;
 }
 
-function drawBars(chart, lines) {
-  const values = lines.map(([, value]) => value), top = most(values) || 1;
-  chart.add(bars(values, lines.map(([, , colour]) => colour), { width: 0.34, hovertemplate: "%{x:.2%}<extra></extra>" }), 2);
-  chart.add(texts(0, values.map((_, row) => row - 0.36), lines.map(([name, value]) => `${label(name, 40)}: ${percent(value)}`)), 2);
-  chart.axes("x", { range: [-0.01 * top, 1.04 * top], ...HIDDEN }, 2);
-  chart.axes("y", { range: [lines.length - 0.6, -0.75], ...HIDDEN }, 2);
-}
-
-/** The first choices before and after, side by side. */
-function drawLists(chart, { off, before, after }) {
-  for (const [x, { candidates }] of [[0, before], ...(off.length ? [[0.5, after]] : [])]) {
-    candidates.forEach((one, row) => chart.add(texts(x, [row], [`${label(one.token, 14)}  ${percent(one.probability)}`]), 3));
-  }
-  chart.axes("x", { range: [-0.01, 1], ...HIDDEN }, 3);
-  chart.axes("y", { range: [Math.max(1, after.candidates.length) - 0.5, -0.5], ...HIDDEN }, 3);
-}
+/** The first choices. */
+const choices = ({ candidates }) => ({
+  kind: "text", lines: candidates.map((one) => ({ text: `${one.token}  ${percent(one.probability)}` })),
+});
 
 function nameOff(off) {
   const names = listed(off);

@@ -2,23 +2,17 @@
 the selected heads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from bertexplorer.answers.board import Outcome
 from bertexplorer.answers.heads import Head, Neuron
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Text, Tick, Tone, Words
 from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    INK,
-    ORANGE,
-    PALE,
-    TEXT,
     begin,
+    clip,
     count,
-    finish,
-    label,
     measure,
     name_answer,
     only_first_mask,
@@ -85,126 +79,83 @@ VIEW = View(
     slow=True,
 )
 
-SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
-# px
-CELL = 34
-BAR = 46
-GAP = 96
 DONE = {"zero": "off", "mean": "at the mean", "patch": "patched"}
 COLOURS = {
-    "zero": "Orange: the answer needs it.<br>Blue: it is in the way",
-    "mean": "Orange: the answer needs what it adds here.<br>Blue: that is in the way",
-    "patch": "Orange: the other sentence's takes from it.<br>Blue: the other sentence's adds to it",
+    "zero": "Orange: the answer needs it. Blue: it is in the way",
+    "mean": "Orange: the answer needs what it adds here. Blue: that is in the way",
+    "patch": "Orange: the other sentence's takes from it. Blue: the other sentence's adds to it",
 }
 
 
-def draw(result: Switchboard) -> Chart:
-    heights = [CELL * len(result.change), BAR * len(bar_rows(result)), 24 * max(1, len(result.after.candidates))]
-    fig = kit.panels(heights, GAP)
-    switches(fig, result)
-    bars(fig, result)
-    lists(fig, result)
-    below = ""
-    if result.after.candidates:
-        below = "All heads on, and with those off" if result.changed else "All heads on"
-    first = "Press a head to switch it off or on."
-    if result.source:
-        first = f"Heads from: {label(result.source, 44)}"
-    names = (f"{first}<br>{COLOURS[result.how]}", heading(result), below)
-    for row, name in enumerate(names, 1):
-        fig.add_annotation(kit.above(name, row=row))
-    return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
+def draw(result: Switchboard) -> Figure:
+    first = f"Heads from: {clip(result.source, 44)}" if result.source else "Press a head to switch it off or on."
+    panels = [
+        Panel([switches(result)], f"{first}\n{COLOURS[result.how]}"),
+        Panel([bars(result)], heading(result)),
+    ]
+    if result.before.candidates:
+        panels.append(Panel([choices(result.before)], "All heads on"))
+        if result.changed:
+            panels.append(Panel([choices(result.after)], "With those off", beside=True))
+    return Figure(panels)
 
 
 def heading(result: Switchboard) -> str:
     if result.target == "is next":
         return "P(is next)"
-    return label(result.target, 24) if result.scored else f"P of {quote(label(result.target, 16))}"
+    return clip(result.target, 24) if result.scored else f"P of {quote(clip(result.target, 16))}"
 
 
-def switches(fig: Chart, result: Switchboard) -> None:
+def switches(result: Switchboard) -> Cells:
     """The effect of each head alone; a cross marks the heads that are off."""
     layers, heads = result.change.shape
     limit = max(0.001 if result.scored else 0.05, float(np.abs(result.change).max()))
     off = set(result.off)
-    leads = [
-        [{"set": {"off": ", ".join(map(str, sorted(off ^ {Head(i, j)})))}} for j in range(heads)] for i in range(layers)
-    ]
-    hovers = [
-        [
-            f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {format_change(result, float(v))}"
-            for j, v in enumerate(line)
-        ]
-        for i, line in enumerate(result.change)
-    ]
-    change = result.change.round(5 if result.scored else 3).tolist()
-    cells = kit.cells(change, SIGNED, -limit, limit, gap=2, customdata=leads, hovertemplate="%{text}<extra></extra>")
-    fig.add_trace({**cells, "text": hovers}, 1, 1)
-    rows, columns = np.nonzero(result.states)
-    fig.add_scatter(
-        x=columns.tolist(),
-        y=rows.tolist(),
-        mode="markers",
-        marker={"symbol": "x", "size": 12, "color": INK},
-        customdata=[leads[i][j] for i, j in zip(rows, columns, strict=True)],
-        hoverinfo="skip",
-        row=1,
-        col=1,
+    hover = []
+    doors = []
+    for i in range(layers):
+        row = [Head(i, j) for j in range(heads)]
+        states = [", off" if state else "" for state in result.states[i]]
+        changes = [format_change(result, float(change)) for change in result.change[i]]
+        hover.append([f"{head}{state}: {change}" for head, state, change in zip(row, states, changes, strict=True)])
+        doors.append([{"set": {"off": ", ".join(map(str, sorted(off ^ {head})))}} for head in row])
+    return Cells(
+        [f"layer {layer}" for layer in range(1, layers + 1)],
+        [str(head) for head in range(1, heads + 1)],
+        result.change.round(5 if result.scored else 3),
+        "strong",
+        -limit,
+        limit,
+        hover=hover,
+        doors=doors,
+        crossed=[(int(i), int(j)) for i, j in zip(*np.nonzero(result.states), strict=True)],
     )
-    ticks = kit.counted(layers, 1 if layers <= 12 else 2, "layer ")
-    fig.update_yaxes(autorange="reversed", fixedrange=True, row=1, col=1, **ticks)
-    fig.update_xaxes(side="bottom", fixedrange=True, row=1, col=1, **kit.counted(heads))
 
 
-def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
-    """(name, value, colour) of each bar."""
-    rows = [("all heads on", result.before.value, ACCENT)]
-    if result.changed:
-        rows.append((name_change(result), result.after.value, ORANGE))
-    if len(result.controls):
-        name = f"{random_switches(result)} at random"
-        rows.append((name, float(result.controls.mean()), GREY))
-    if result.after.candidates and result.before.is_next is not None:
-        rows.append(("is next, all heads on", result.before.is_next, PALE))
-        if result.changed and result.after.is_next is not None:
-            rows.append(("is next, with those off", result.after.is_next, "#f2b48a"))
-    return rows
-
-
-def bars(fig: Chart, result: Switchboard) -> None:
+def bars(result: Switchboard) -> Bars:
     """The target's value before and after, and a tick for each random set of as many heads."""
-    rows = bar_rows(result)
-    values = [p for _, p, _ in rows] + result.controls.tolist()
-    low, top = min(0.0, *values), max(0.0, *values)
-    room = top - low or 1.0
-    colours = [colour for *_, colour in rows]
-    shape = "%{x:.3~f}" if result.scored else "%{x:.2%}"
-    tip = f"{shape}<extra></extra>"
-    fig.add_trace(kit.bars([p for _, p, _ in rows], colours, width=0.34, hovertemplate=tip), 2, 1)
+    rows = [bar(result, "all heads on", result.before.value)]
+    if result.changed:
+        rows.append(bar(result, name_change(result), result.after.value, "orange"))
     if len(result.controls):
-        fig.add_scatter(
-            x=result.controls.tolist(),
-            y=[2] * len(result.controls),
-            mode="markers",
-            marker={"symbol": "line-ns-open", "size": 16, "color": TEXT, "line": {"width": 1.5}},
-            hovertemplate=f"a random set: {tip}",
-            row=2,
-            col=1,
-        )
-    labels = [f"{label(name, 40)}: {measure(p, result.scored)}" for name, p, _ in rows]
-    fig.add_trace(kit.texts(low, [row - 0.36 for row in range(len(rows))], labels), 2, 1)
-    fig.update_xaxes(range=[low - 0.01 * room, top + 0.04 * room], row=2, col=1, **kit.HIDDEN)
-    fig.update_yaxes(range=[len(rows) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
+        mean = bar(result, f"{random_switches(result)} at random", float(result.controls.mean()), "grey")
+        rows.append(replace(mean, ticks=[Tick(control, "grey") for control in result.controls.tolist()]))
+    if result.after.candidates and result.before.is_next is not None:
+        rows.append(bar(result, "is next, all heads on", result.before.is_next, "pale"))
+        if result.changed and result.after.is_next is not None:
+            rows.append(bar(result, "is next, with those off", result.after.is_next, "ochre"))
+    return Bars(rows, above=True)
 
 
-def lists(fig: Chart, result: Switchboard) -> None:
-    """The first choices before and after, side by side."""
-    for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + result.changed]:
-        for row, c in enumerate(outcome.candidates):
-            text = f"{label(c.token, 14)}  {percent(c.probability)}"
-            fig.add_trace(kit.texts(x, [row], [text]), 3, 1)
-    fig.update_xaxes(range=[-0.01, 1], row=3, col=1, **kit.HIDDEN)
-    fig.update_yaxes(range=[max(1, len(result.after.candidates)) - 0.5, -0.5], row=3, col=1, **kit.HIDDEN)
+def bar(result: Switchboard, name: str, value: float, tone: Tone = "blue") -> Bar:
+    """A bar with its name and its number above it."""
+    number = measure(value, result.scored)
+    return Bar(f"{name}: {number}", value, tone=tone, hover=f"{name}: {number}")
+
+
+def choices(outcome: Outcome) -> Text:
+    """The first choices."""
+    return Text([Words(f"{one.token}  {percent(one.probability)}") for one in outcome.candidates])
 
 
 def name_change(result: Switchboard) -> str:

@@ -1,16 +1,13 @@
 // Tokenization: how the text is cut into pieces, and the vectors of each piece that add up to the input.
-import { ACCENT, axis, bars, cells, Chart, clip, GREEN, GREY, label, MONO, ORANGE, PALE, quote, safe, ticks } from "../chart.js";
+import { clip, quote } from "../chart.js";
 import { inputParts } from "../inputs.js";
-import { cosine, least, length, mean, most, range, sum } from "../numbers.js";
+import { cosine, length, mean, most, range } from "../numbers.js";
 
 const LONGEST = 100;  // characters of a word that has pieces
 const SHOWN = 64, STEPS = 18, LETTERS = 26;  // tokens whose vectors are drawn; lines of the words that are cut; letters of a word
-const LINE = 26, BAR = 24, TITLE = 44, GAP = 84;  // pixels: a step, a token, above the first panel, between the two
-const APART = 0.012;  // share of the width between two columns
-const NAMES = { position: "posi-<br>tion", segment: "seg-<br>ment", normalised: "after<br>norm" };  // in two lines, for a phone
-const COLOURS = { word: ACCENT, position: ORANGE, segment: GREEN, sum: GREY, normalised: PALE };
-const TAKEN = 1, MATCHED = 2, REST = 3, UNKNOWN = 4;
-const SHADES = ["rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00"].flatMap((shade, i) => [[i / 4, shade], [(i + 1) / 4, shade]]);
+const NAMES = { position: "pos.", segment: "seg.", normalised: "norm." };  // short, for a phone
+const TONES = { word: "blue", position: "orange", segment: "green", normalised: "pale" };
+const MATCHED = 1, REST = 0.15, UNKNOWN = -0.8;  // of a letter, as places in the palette
 
 export async function run(bert, text) {
   const encoding = bert.tokenizer.encode(text), { ids, segments } = encoding, parts = inputParts(bert, encoding);
@@ -58,43 +55,9 @@ export function rows({ tokens, ids, segments, norms, cosines }) {
 }
 
 export function draw(result) {
-  const { tokens, ids, segments, norms, cosines } = result;
-  const words = wordsToDraw(result);
-  const columns = Object.entries({ ...norms, cosine: cosines });
-  const first = words.length ? 2 : 1;
-  const above = LINE * sum(words.map((word) => word.steps.length)) + Math.floor(LINE / 2) * Math.max(0, words.length - 1);
-  const count = Math.min(SHOWN, tokens.length), below = BAR * count, inner = above + below + (words.length ? GAP : 0);
-  const chart = new Chart(), width = (1 - APART * (columns.length - 1)) / columns.length;
-  const heading = (text, x, y, size) => chart.note({
-    text, x, y, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", align: "left", showarrow: false, font: { size },
-  });
-  if (words.length) {
-    chart.layout.xaxis = { anchor: "y", domain: [0, 1], visible: false };
-    chart.layout.yaxis = { anchor: "x", domain: [1 - above / inner, 1] };
-    const all = cutWords(result).length;
-    heading(`cut, longest match first${all > words.length ? `: ${words.length} of ${all} words` : ""}`, 0, 1, 14);
-    drawCuts(chart, words);
-  }
-  const hover = range(count).map((i) => `${safe(tokens[i])}: id ${ids[i]}, position ${i}, segment ${segments[i]}`);
-  columns.forEach(([name, all], column) => {
-    const values = all.slice(0, count);
-    const digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1;
-    const panel = first + column;
-    const number = panel === 1 ? "" : panel, furthest = Math.max(most(values.map(Math.abs)), 1e-6), start = column * (width + APART);
-    const trace = bars(values, COLOURS[name] ?? GREY, {
-      text: values.map((one) => one.toFixed(digits)), hover, textfont: { size: 12 }, constraintext: "none",
-    });
-    chart.add({ ...trace, hovertemplate: `%{customdata}<br>${name} %{x:.3f}<extra></extra>` }, panel);
-    chart.layout[`xaxis${number}`] = {
-      anchor: axis("y", panel), domain: [start, start + width], range: [Math.min(0, least(values)) * 3.1, furthest * 3.1], visible: false,
-    };
-    chart.layout[`yaxis${number}`] = {
-      anchor: axis("x", panel), domain: [0, below / inner], range: [count - 0.5, -0.5], showgrid: false, showticklabels: !column,
-      ...(column ? { matches: axis("y", first) } : ticks(tokens.slice(0, count).map((token) => label(token, 10)), { mono: 13 })),
-    };
-    heading(NAMES[name] ?? name, start, below / inner, 12);
-  });
-  return chart.finish(Math.max(320, inner + TITLE + 8), { bargap: 0.3, margin: { l: 8, r: 16, t: TITLE, b: 8 } });
+  const words = wordsToDraw(result), all = cutWords(result).length;
+  const title = `cut, longest match first${all > words.length ? `: ${words.length} of ${all} words` : ""}`;
+  return { marks: 1, panels: [...(words.length ? [{ title, marks: [cuts(words)] }] : []), ...lengths(result)] };
 }
 
 /** Words of several pieces, and unknown ones; each spelling once. */
@@ -109,32 +72,43 @@ function wordsToDraw(result) {
   return cutWords(result).filter(({ steps }) => { lines += steps.length; return lines <= STEPS; });
 }
 
-/** A line for each step: the part already matched, the piece of this step, and the rest. */
-function drawCuts(chart, words) {
-  const width = Math.max(16, Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length)))), places = [];
+/** A line for each step: the part already matched is blank, then the piece of this step, then the rest. */
+function cuts(words) {
+  const width = Math.max(16, Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length))));
+  const rows = [], row = (fill) => Array(width).fill(fill);
   for (const word of words) {
-    const top = places.length ? places.at(-1) + 1.5 : 0, lines = word.steps.map((_, i) => top + i), letters = [...clip(word.read, width)];
-    const blank = Array(width - letters.length).fill(null);
-    const z = word.steps.map(({ start, end }) => [
-      ...letters.map((_, i) => (word.reason ? UNKNOWN : i < start ? TAKEN : i < end ? MATCHED : REST)),
-      ...blank,
-    ]);
-    const text = z.map((row) => row.map((state, i) => (state === TAKEN || state === null ? "" : safe(letters[i]))));
-    const hover = word.steps.map((_, i) => Array(width).fill(hoverOf(word, i)));
-    const trace = cells(z, SHADES, 0.5, 4.5, { text, hover, y: lines, textfont: { family: MONO, size: 13 }, hoverongaps: false });
-    chart.add({ ...trace, xgap: undefined }, 1);
-    places.push(...lines);
+    if (rows.length) rows.push(["", row(null), row(""), row("")]);  // between two words
+    const letters = [...clip(word.read, width)];
+    word.steps.forEach(({ start, end, piece }, line) => {
+      const values = row(null);
+      letters.forEach((_, at) => {
+        if (word.reason) values[at] = UNKNOWN;
+        else if (at >= start) values[at] = at < end ? MATCHED : REST;
+      });
+      rows.push([piece, values, values.map((value, at) => (value === null ? "" : letters[at])), row(hoverOf(word, line))]);
+    });
   }
-  const pieces = words.flatMap((word) => word.steps.map((step) => label(step.piece, 10)));
-  chart.axes("y", {
-    range: [places.at(-1) + 0.5, -0.5], showgrid: false, tickvals: places, ticktext: pieces,
-    tickfont: { family: MONO, size: 13 },
-  }, 1);
+  const [names, values, text, hover] = [0, 1, 2, 3].map((part) => rows.map((one) => one[part]));
+  return { kind: "cells", rows: names, columns: [], values, palette: "signed", low: -1, high: 1, text, hover, tokens: true };
 }
 
 function hoverOf({ text, steps, reason }, i) {
-  if (reason) return `${safe(text)}: ${safe(steps[i].piece)}, as ${safe(reason)}`;
-  return `${safe(text)}, step ${i + 1}: ${safe(steps[i].piece)}, ${steps[i].rest ? `then ${safe(steps[i].rest)} is left` : "nothing is left"}`;
+  if (reason) return `${text}: ${steps[i].piece}, as ${reason}`;
+  return `${text}, step ${i + 1}: ${steps[i].piece}, ${steps[i].rest ? `then ${steps[i].rest} is left` : "nothing is left"}`;
+}
+
+/** A column for each vector with its own scale, a bar for each token. */
+function lengths({ tokens, ids, segments, norms, cosines }) {
+  const columns = Object.entries({ ...norms, cosine: cosines });
+  return columns.map(([name, all], column) => {
+    const digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1;
+    const bars = tokens.slice(0, SHOWN).map((token, i) => ({
+      label: column ? "" : token, value: all[i], text: all[i].toFixed(digits), tone: TONES[name] ?? "grey",  // the rows are named once
+      hover: `${token}: id ${ids[i]}, position ${i}, segment ${segments[i]}\n${name} ${all[i].toFixed(3)}`,
+    }));
+    const title = NAMES[name] ?? name;
+    return { title, beside: column > 0, marks: [{ kind: "bars", bars, tokens: true }] };
+  });
 }
 
 export function say(result) {

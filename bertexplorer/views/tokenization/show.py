@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, label, quote, safe
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Tone
+from bertexplorer.charts.style import clip, quote
 from bertexplorer.views.tokenization import alignment
 from bertexplorer.views.tokenization.compute import Tokenization, Word
 from bertexplorer.views.view import Example, View
@@ -35,52 +35,25 @@ VIEW = View(
 SHOWN = 64  # tokens whose vectors are drawn
 STEPS = 18  # lines of the words that are cut
 LETTERS = 26  # of a word
-LINE = 26  # px: a step
-BAR = 24  # px: a token
-TITLE = 44  # px: above the first panel
-GAP = 84  # px: between the two
-NAMES = {  # in two lines, for a phone
-    "position": "posi-<br>tion",
-    "segment": "seg-<br>ment",
-    "normalised": "after<br>norm",
-    "projected": "pro-<br>ject",
+NAMES = {"position": "pos.", "segment": "seg.", "normalised": "norm.", "projected": "proj."}  # short, for a phone
+TONES: dict[str, Tone] = {
+    "word": "blue",
+    "position": "orange",
+    "segment": "green",
+    "normalised": "pale",
+    "projected": "pale",
 }
-COLOURS = {"word": ACCENT, "position": ORANGE, "segment": GREEN, "sum": GREY, "normalised": PALE, "projected": PALE}
-TAKEN = 1
-MATCHED = 2
-REST = 3
-UNKNOWN = 4
-SHADES = ("rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00")
+# of a letter, as places in the palette
+MATCHED = 1.0
+REST = 0.15
+UNKNOWN = -0.8
+Row = tuple[str, list[float], list[str], list[str]]  # its name, values, letters and tips
 
 
-def draw(result: Tokenization) -> Chart:
+def draw(result: Tokenization) -> Figure:
     words = words_to_draw(result)
-    columns = len(result.parts) + 1
-    above = LINE * sum(len(word.steps) for word in words) + LINE // 2 * max(0, len(words) - 1)
-    below = BAR * min(SHOWN, len(result.tokens))
-    titles = [NAMES.get(part, part) for part in (*result.parts, "cosine")]
-    first = [[{"colspan": columns}, *[None] * (columns - 1)]] if words else []
-    inner = above + below + (GAP if words else 0)
-    fig = grid(
-        rows=len(first) + 1,
-        cols=columns,
-        specs=[*first, [{}] * columns],
-        row_heights=[above, below] if words else None,
-        vertical_spacing=GAP / inner if words else 0,
-        horizontal_spacing=0.012,
-        shared_yaxes=True,
-        titles=[heading(result, words), *titles] if words else titles,
-    )
-    if words:
-        cuts(fig, words, result.kind)
-    lengths(fig, result, len(first) + 1)
-    fig.update_annotations(font={"size": 12}, xanchor="left", align="left")
-    notes = fig.settings["annotations"]
-    for number, note in enumerate(notes[len(first) :], len(first) + 1):
-        note["x"] = fig.settings["xaxis" if number == 1 else f"xaxis{number}"]["domain"][0]
-    if words:
-        notes[0] |= {"x": 0, "font": {"size": 14}}
-    return finish(fig, max(320, inner + TITLE + 8), bargap=0.3, margin={"l": 8, "r": 16, "t": TITLE, "b": 8})
+    panels = [Panel([cuts(words, result.kind)], heading(result, words))] if words else []
+    return Figure([*panels, *lengths(result)])
 
 
 def cut_words(result: Tokenization) -> list[Word]:
@@ -105,72 +78,62 @@ def heading(result: Tokenization, words: list[Word]) -> str:
     return f"{how}: {len(words)} of {count} words" if count > len(words) else how
 
 
-def cuts(fig: Chart, words: list[Word], kind: str) -> None:
-    """A line for each step: the part already matched, the piece of this step, and the rest."""
+def cuts(words: list[Word], kind: str) -> Cells:
+    """A line for each step: the part already matched is blank, then the piece of this step, then the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
-    scale = [[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)]
-    places: list[float] = []
+    rows: list[Row] = []
     for word in words:
-        top = places[-1] + 1.5 if places else 0.0
-        lines = [top + line for line in range(len(word.steps))]
-        states, texts = letters(word, width)
-        hovers = [[hover_text(word, line, kind)] * width for line in range(len(lines))]
-        font = {"family": MONO, "size": 13}
-        cells = kit.cells(states, scale, 0.5, 4.5, text=texts, hover=hovers, y=lines, textfont=font, hoverongaps=False)
-        fig.add_trace({**cells, "xgap": None}, 1, 1)
-        places += lines
-    pieces = [label(step.piece, 10) for word in words for step in word.steps]
-    ticks = {"tickvals": places, "ticktext": pieces, "tickfont": {"family": MONO, "size": 13}}
-    fig.update_yaxes(range=[places[-1] + 0.5, -0.5], showgrid=False, **ticks, row=1, col=1)
-    fig.update_xaxes(visible=False, row=1, col=1)
-
-
-def letters(word: Word, width: int) -> tuple[list[list[int | None]], list[list[str]]]:
-    """For each step the state and the text of *width* cells; a longer word is cut off."""
-    characters = [safe(letter) for letter in clip(word.read, width)]
-    blank = width - len(characters)
-    states: list[list[int | None]] = []
-    for step in word.steps:
-        line = [TAKEN] * step.start + [MATCHED] * (step.end - step.start) + [REST] * (len(word.read) - step.end)
-        states.append([*([UNKNOWN] * len(characters) if word.reason else line[: len(characters)]), *[None] * blank])
-    texts = [
-        ["" if s in (TAKEN, None) else c for c, s in zip([*characters, *[""] * blank], line, strict=True)]
-        for line in states
-    ]
-    return states, texts
+        if rows:
+            rows.append(("", [np.nan] * width, [""] * width, [""] * width))  # between two words
+        letters = list(clip(word.read, width))
+        for line, step in enumerate(word.steps):
+            values = [np.nan] * width
+            for at in range(len(letters)):
+                if word.reason:
+                    values[at] = UNKNOWN
+                elif at >= step.start:
+                    values[at] = MATCHED if at < step.end else REST
+            shown = [letter if np.isfinite(value) else "" for letter, value in zip(letters, values, strict=False)]
+            tip = hover_text(word, line, kind)
+            rows.append((step.piece, values, [*shown, *[""] * (width - len(shown))], [tip] * width))
+    return Cells(
+        [name for name, *_ in rows],
+        (),
+        [values for _, values, _, _ in rows],
+        "signed",
+        -1,
+        1,
+        text=[letters for _, _, letters, _ in rows],
+        hover=[tips for _, _, _, tips in rows],
+        tokens=True,
+    )
 
 
 def hover_text(word: Word, line: int, kind: str) -> str:
     step = word.steps[line]
     if word.reason:
-        return f"{safe(word.text)}: {safe(step.piece)}, as {safe(word.reason)}"
+        return f"{word.text}: {step.piece}, as {word.reason}"
     if kind != "WordPiece":
-        return f"{safe(word.text)}, piece {line + 1}: {safe(step.piece)}"
-    remainder = f"then {safe(step.rest)} is left" if step.rest else "nothing is left"
-    return f"{safe(word.text)}, step {line + 1}: {safe(step.piece)}, {remainder}"
+        return f"{word.text}, piece {line + 1}: {step.piece}"
+    remainder = f"then {step.rest} is left" if step.rest else "nothing is left"
+    return f"{word.text}, step {line + 1}: {step.piece}, {remainder}"
 
 
-def lengths(fig: Chart, result: Tokenization, row: int) -> None:
+def lengths(result: Tokenization) -> list[Panel]:
     """A column for each vector with its own scale, a bar for each token."""
-    count = min(SHOWN, len(result.tokens))
-    tokens = [safe(token) for token in result.tokens[:count]]
-    hovers = [
-        f"{token}: id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
-        for i, token in enumerate(tokens)
-    ]
-    values = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
-    for column, (name, numbers) in enumerate(values.items(), 1):
-        digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
-        texts = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
-        style = {"textfont": {"size": 12}, "constraintext": "none"}
-        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=texts, hover=hovers, **style)
-        tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
-        fig.add_trace({**bars, "hovertemplate": tip}, row, column)
-        low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)
-        fig.update_xaxes(range=[low * 3.1, top * 3.1], visible=False, row=row, col=column)
-        fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, showticklabels=column == 1, row=row, col=column)
-    ticks = kit.ticks([label(token, 10) for token in result.tokens[:count]], mono=13)
-    fig.update_yaxes(**ticks, row=row, col=1)
+    tokens = result.tokens[:SHOWN]
+    columns = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
+    panels: list[Panel] = []
+    for name, numbers in columns.items():
+        digits = 2 if name == "cosine" or (len(columns) < 7 and numbers.max() < 10) else 1
+        bars = []
+        for i, (token, value) in enumerate(zip(tokens, numbers.tolist(), strict=False)):
+            where = f"id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
+            label = "" if panels else token  # the rows are named once
+            hover = f"{token}: {where}\n{name} {value:.3f}"
+            bars.append(Bar(label, value, f"{value:.{digits}f}", TONES.get(name, "grey"), hover))
+        panels.append(Panel([Bars(bars, tokens=True)], NAMES.get(name, name), beside=bool(panels)))
+    return panels
 
 
 def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Chart | None:

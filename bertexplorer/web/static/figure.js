@@ -150,7 +150,13 @@ class Figure extends HTMLElement {
       this.#unwatch?.();
       this.#unwatch = attend(host, svg, marks, said, (door) => this.#fire(door));
     };
-    paint();
+    try {
+      paint();
+    } catch (error) {  // do not leave the old figure next to the new caption
+      this.#clear();
+      this.append(h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."));
+      throw error;
+    }
     if (hadFocus) host.firstChild.focus();
     let width = this.clientWidth;
     this.#resizeObserver = new ResizeObserver(() => {

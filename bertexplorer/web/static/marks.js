@@ -9,7 +9,8 @@ import * as text from "./marks_text.js";
 import * as tokens from "./marks_tokens.js";
 
 const KINDS = { bars, cells, columns, histogram, lines, text, tokens };  // each with draw(mark, width, pen), and the numbers of its scale
-const GAP = 26, APART = 24, LINE = 20, AXIS = 20, EDGE = 8;  // between rows, and panels; a title; the name of an axis; below all
+const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
+const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
 
 /** {svg, height, marks}: the drawing of *figure* in units of which it is *width* wide. The `data-at` of an element is the index of
  *  its mark in *marks*, [{hover, door}]. */
@@ -26,26 +27,30 @@ export function draw(figure, width) {
   let y = 0;
   for (const row of rowsOf(figure.panels)) {
     if (parts.length) y += GAP;
-    const whole = row.reduce((sum, { share = 1 }) => sum + share, 0), room = width - APART * (row.length - 1);
-    let x = 0, titles = 0, tallest = 0, aligned = null;
-    for (const panel of row) panel.lines = panel.title ? wrapped(panel.title, (room * (panel.share ?? 1)) / whole) : [];
-    titles = LINE * most([0, ...row.map(({ lines: { length } }) => length)]);
-    for (const panel of row) {
-      const wide = (room * (panel.share ?? 1)) / whole, [mark, ...beside] = panel.marks;
-      const found = KINDS[mark.kind].draw(scaled(mark), wide, { ...pen, beside, row: aligned });
+    // 1. The widths: what names do not need is shared.
+    const apart = row.length > FEW ? CLOSE : APART;
+    const edges = row.map(({ marks: [mark] }) => KINDS[mark.kind].edge?.(mark, width) ?? 0);
+    const whole = row.reduce((sum, { share = 1 }) => sum + share, 0);
+    const room = width - apart * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
+    const widths = row.map(({ share = 1 }, i) => edges[i] + room * share / whole);
+    // 2. The panels, with their rows at the same heights.
+    const titles = row.map((panel, i) => titleOf(panel, widths[i])), top = LINE * most(titles.map((lines) => lines.length));
+    let x = 0, tallest = 0, aligned = null;
+    row.forEach(({ x: axis, marks: [mark, ...beside] }, i) => {
+      const found = KINDS[mark.kind].draw(scaled(mark), widths[i], { ...pen, beside, row: aligned, whole: width });
       if (row.length > 1) aligned ??= found.row;
+      const inside = titles[i].map((line, at) => words(0, FONT + LINE * at, line));
+      inside.push(`<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`);
       let { height } = found;
-      const inside = panel.lines.map((line, i) => words(0, FONT + LINE * i, line));
-      inside.push(`<g class="${mark.kind}" transform="translate(0 ${titles})">${found.drawn.join("")}</g>`);
-      if (panel.x) {
+      if (axis) {
         height += AXIS;
-        inside.push(words(found.middle, titles + height, panel.x, { anchor: "middle" }));
+        inside.push(words(found.middle, top + height, axis, { anchor: "middle" }));
       }
       parts.push(`<g transform="translate(${Math.round(x)} ${y})">${inside.join("")}</g>`);
       tallest = Math.max(tallest, height);
-      x += wide + APART;
-    }
-    y += titles + tallest;
+      x += widths[i] + apart;
+    });
+    y += top + tallest;
   }
   const height = Math.ceil(y + EDGE);
   const holder = document.createElement("template");
@@ -53,6 +58,9 @@ export function draw(figure, width) {
     + `<style>${STYLE}</style>${parts.join("")}</svg>`;
   return { svg: document.importNode(holder.content.firstChild, true), height, marks };
 }
+
+/** The lines of a title. */
+const titleOf = ({ title = "" }, width) => (title ? title.split("\n").flatMap((line) => wrapped(line, width)) : []);
 
 /** The panels row by row: one that is beside the former stands in its row. */
 function rowsOf(panels) {

@@ -3,24 +3,32 @@ import {
   colour, FONT, fitting, most, rectangle, roundNumbers, short, SMALL, TOKEN, widest, widthOf, words, wrapped,
 } from "./marks_parts.js";
 
-const ROW = 32, THICK = 22, APART = 8;
+const ROW = 32, LOW = 24, THICK = 22, APART = 8;  // a row, and one of many
+const FEW = 24;  // bars whose rows are high
 const LINE = 18, THIN = 14;  // a line of a label above a bar, and the bar below it
 const NARROWEST = 64, WIDEST = 0.4;  // the room for labels on the left: in units, and as a share of the width
 const ROOM = 0.35;  // for the words beside a bar, of the longest bar
+const NARROW = 100;  // a panel whose words are small
 const TICK = 110;  // units for a number at the axis
 
 export const numbers = ({ bars }) => bars.flatMap(({ value, behind, low, high, ticks = [] }) =>
   [value, behind, low, high, ...ticks.map((tick) => tick.value)]);
 
-export function draw(mark, width, { group, beside, row }) {
+/** The room for the labels on the left. */
+export function edge({ bars, tokens, above }, width) {
+  if (above || !bars.some((bar) => bar.label)) return 0;
+  const longest = widest(bars.map((bar) => bar.label), tokens ? TOKEN : FONT, tokens) + 2;
+  return APART + Math.max(NARROWEST, Math.min(WIDEST * width, longest));
+}
+
+export function draw(mark, width, { group, beside, row, whole }) {
   const { bars, tokens, low, high } = mark, size = tokens ? TOKEN : FONT, kind = tokens ? "token" : "";
-  const isNamed = !mark.above && bars.some((bar) => bar.label);
-  const names = isNamed ? Math.max(NARROWEST, Math.min(WIDEST * width, widest(bars.map((bar) => bar.label), size, tokens) + 2)) : 0;
-  const start = isNamed ? names + APART : 0;
+  const start = edge(mark, whole), isNamed = start > 0, names = start - APART;
+  const small = width - start < NARROW ? "small" : "";
 
   // 1. The scale: bars begin at 0, and words have room beside their ends.
   const from = Math.min(0, low), to = Math.max(0, high), length = to - from || 1;
-  const hasWords = !mark.above && bars.some((bar) => bar.text), room = hasWords ? roomFor(bars, (width - start) / length) : 0;
+  const hasWords = !mark.above && bars.some((bar) => bar.text), room = hasWords ? roomFor(bars, length, width - start) : 0;
   const before = from < 0 && hasWords ? room : 0;
   const place = (value) => start + (width - start) * (value - from + before) / (length + room + before);
 
@@ -30,7 +38,7 @@ export function draw(mark, width, { group, beside, row }) {
   const top = y;
   for (const bar of bars) {
     const lines = mark.above ? wrapped(bar.label, width).slice(0, 2) : [];
-    const tall = mark.above ? LINE * (lines.length + (bar.text ? 1 : 0)) + THIN + 14 : row?.height ?? ROW;
+    const tall = mark.above ? LINE * (lines.length + (bar.text ? 1 : 0)) + THIN + 14 : row?.height ?? (bars.length > FEW ? LOW : ROW);
     const thick = mark.above ? THIN : Math.min(THICK, tall - 6);
     const middle = mark.above ? y + tall - 14 - thick / 2 + 4 : y + tall / 2;
     const inside = [rectangle(0, y, width, tall, "transparent")];
@@ -43,7 +51,7 @@ export function draw(mark, width, { group, beside, row }) {
     if (Number.isFinite(bar.value)) inside.push(span(place(0), place(bar.value), middle, height, colour(bar.tone)));
     if (Number.isFinite(bar.low)) inside.push(whiskers(place(bar.low), place(bar.high), middle));
     for (const tick of bar.ticks ?? []) inside.push(rectangle(place(tick.value) - 1.5, middle - 10, 3, 20, colour(tick.tone ?? "orange")));
-    if (!mark.above) inside.push(...textBeside(bar, place, middle, width));
+    if (!mark.above) inside.push(...textBeside(bar, place, middle, width, small));
     drawn.push(group({ hover: bar.hover ?? `${bar.label} ${bar.text ?? ""}`, door: bar.door }, inside));
     y += tall;
   }
@@ -61,11 +69,11 @@ export function draw(mark, width, { group, beside, row }) {
   return { drawn: [...bands, ...drawn, ...rules], height: y + (bands.length ? 14 : 0), middle: (start + width) / 2 };
 }
 
-/** The room that the words beside bars need, in the unit of the bars, of which one is *scale* units of the drawing long. */
-function roomFor(bars, scale) {
-  const longest = most(bars.map((bar) => Math.abs(bar.value) || 0)) || 1;
-  const needed = most(bars.map((bar) => widthOf((bar.text ?? "").split(" · ")[0])));
-  return Math.max(ROOM * longest, (needed + 14) / scale);
+/** The room that the words beside bars need, in the unit of the bars, of which *length* fill what is left of *width*. */
+function roomFor(bars, length, width) {
+  const size = width < NARROW ? SMALL : FONT;
+  const needed = 12 + most(bars.map((bar) => widthOf((bar.text ?? "").split(" · ")[0], size)));
+  return Math.max(ROOM * length, length * needed / Math.max(8, width - needed));
 }
 
 const span = (from, to, middle, thick, fill) =>
@@ -78,13 +86,14 @@ function whiskers(low, high, middle) {
 }
 
 /** The words beside the end of a bar; on two lines, the second from the last “·” on, where they are wider than the room. */
-function textBeside(bar, place, middle, width) {
+function textBeside(bar, place, middle, width, kind) {
   const isBack = bar.value < 0, ends = [0, bar.value, bar.high, bar.behind].filter(Number.isFinite).map(place);
   const end = isBack ? Math.min(...ends) - 6 : Math.max(...ends) + 6;
   const text = bar.text ?? "", at = text.lastIndexOf(" · ");
-  const tooWide = widthOf(text) > (isBack ? end : width - end);
+  const tooWide = widthOf(text, kind ? SMALL : FONT) > (isBack ? end : width - end);
   const lines = tooWide && at > 0 ? [text.slice(0, at), text.slice(at + 1)] : [text];
-  return lines.map((line, i) => words(end, middle + 5 + 15 * (i - (lines.length - 1) / 2), line, { anchor: isBack ? "end" : "start" }));
+  const anchor = isBack ? "end" : "start", first = middle + 5 - 15 * (lines.length - 1) / 2;
+  return lines.map((line, i) => words(end, first + 15 * i, line, { anchor, kind }));
 }
 
 function bandOf({ low, high, label = "" }, place, top, bottom) {

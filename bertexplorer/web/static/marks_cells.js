@@ -10,13 +10,19 @@ const DOWN = Math.sin(Math.PI / 3), ACROSS = Math.cos(Math.PI / 3);  // what a t
 
 export const numbers = ({ values }) => values.flat();
 
-export function draw(mark, width, { group, row: given }) {
+/** The room for the names of the rows. */
+export function edge({ rows, tokens }, width) {
+  if (!rows.some(Boolean)) return 0;
+  const longest = widest(rows.flatMap((name) => name.split("\n")), tokens ? TOKEN : FONT, tokens) + 2;
+  return APART + Math.min(NAMES * width, longest);
+}
+
+export function draw(mark, width, { group, row: given, whole }) {
   const { rows, columns = [], values, low, high, text, hover, doors, tokens } = mark;
   const size = tokens ? TOKEN : FONT, kind = tokens ? "token" : "", count = values[0]?.length ?? 0;
 
   // 1. The names of the rows, and those of the columns, which are turned where they are wider than a column.
-  const hasNames = rows.some(Boolean) && !given;
-  const start = hasNames ? Math.min(NAMES * width, widest(rows.flatMap((name) => name.split("\n")), size, tokens) + 2) + APART : 0;
+  const start = given ? 0 : edge(mark, whole), hasNames = start > 0;
   const longest = Math.min(LONGEST, widest(columns, size, tokens));
   const level = longest <= (width - start) / count - 4;
   const across = (width - start - (level ? 0 : ACROSS * longest / 2)) / count;

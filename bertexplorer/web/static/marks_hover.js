@@ -22,10 +22,10 @@ export function attend(host, svg, marks, said, open) {
     if (!element) return;
     element.classList.add("pointed");
     const box = element.getBoundingClientRect();
-    const inside = mark.at && pointer && mark.at((pointer.clientX - box.left) / box.width, (pointer.clientY - box.top) / box.height);
+    const inside = pointer && mark.at?.((pointer.clientX - box.left) / box.width);  // a cell of an image
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
-    place(tip, host, inside ? { left: pointer.clientX, right: pointer.clientX, top: pointer.clientY - 8, bottom: pointer.clientY + 16 } : box);
+    place(tip, host, inside ? { ...box.toJSON(), left: pointer.clientX, right: pointer.clientX } : box);
   };
   const press = (element) => {
     const { door } = marks[element.dataset.at];
