@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, cast
 
+import orjson
 from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -14,7 +15,9 @@ from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.marks import Figure
+from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import VERSION, Figure
+from bertexplorer.charts.picture import Picture
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.export import provenance, tables
 from bertexplorer.core.state import State
@@ -66,6 +69,18 @@ def state_of(view: str, fields: dict[str, Any]) -> State:
     return State(**common, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
+def as_marks(drawn: Chart | Picture | str | None) -> dict[str, Any]:
+    """A figure that has no marks yet, as the one mark of a figure: a chart of plotly, a picture or a document."""
+    mark: dict[str, Any]
+    if isinstance(drawn, Chart):
+        mark = {"kind": "plotly", "chart": orjson.Fragment(drawn.to_json())}
+    elif isinstance(drawn, Picture):
+        mark = {"kind": "picture", "picture": orjson.Fragment(drawn.to_json())}
+    else:
+        mark = {"kind": "document", "document": drawn}
+    return {"figure": {"marks": VERSION, "panels": [{"marks": [mark]}]}}
+
+
 def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
     """Rows, a sentence and provenance as orjson can serialize them. *figure*: "plotly" or "marks", if the figure is
     wanted too. Raises ExplorerError as the analysis does."""
@@ -75,6 +90,9 @@ def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
     drawn = view.figure.draw(result) if figure else None
     if figure == "plotly" and isinstance(drawn, Figure):
         drawn = chart(drawn)
+    shown = figure_json(drawn) if figure else {}
+    if figure == "marks" and not isinstance(drawn, Figure):
+        shown = as_marks(drawn)
     return {
         "analysis": state.view,
         "text": text.first,
@@ -85,5 +103,5 @@ def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
         **tables(view, result),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
-        **(figure_json(drawn) if figure else {}),
+        **shown,
     }

@@ -53,7 +53,9 @@ class AnswerModel(BaseModel):
     said: str = Field(description="The result in a sentence.")
     summary: list[dict[str, Any]] | None = Field(None, description="Suite only: the score, overall and by category.")
     mistakes: list[dict[str, Any]] | None = Field(None, description="Probe only: held-out rows that a layer got wrong.")
-    figure: dict[str, Any] | None = Field(None, description="With ?figure=plotly: data and layout for plotly.js.")
+    figure: dict[str, Any] | None = Field(
+        None, description="With ?figure=plotly: data and layout for plotly.js. With ?figure=marks: panels of marks."
+    )
     document: str | None = Field(None, description="With ?figure=plotly, BertViz only: an HTML page.")
 
 

@@ -95,9 +95,19 @@ def test_a_hidden_word_counts_as_a_mask(browser: httpx.Client) -> None:
 def test_a_figure_is_sent_only_on_request(browser: httpx.Client) -> None:
     body = {"text": "Paris is the [MASK] of France."}
     assert "figure" not in browser.post("/fill-mask", json=body).json()
+    marks = browser.post("/fill-mask?figure=marks", json=body).json()["figure"]
+    assert marks["marks"] == 1 and marks["panels"][0]["marks"][0]["bars"][0]["label"] == "they"
     wrong = browser.post("/fill-mask?figure=png", json=body)
     assert wrong.status_code == 422
     assert wrong.json()["detail"] == "query.figure: got \"png\"; wanted 'plotly' or 'marks'."
+
+
+@pytest.mark.parametrize(
+    ("view", "kind"), [("embedding-map", "plotly"), ("forward-pass", "picture"), ("bertviz", "document")]
+)
+def test_what_has_no_marks_is_one_mark(browser: httpx.Client, view: str, kind: str) -> None:
+    answer = browser.post(f"/{view}", json=asked(view), params={"figure": "marks"}).json()
+    assert answer["figure"]["panels"][0]["marks"][0]["kind"] == kind
 
 
 def test_a_missing_mask_or_pair_is_reported_without_advice_about_the_page(browser: httpx.Client) -> None:

@@ -2,9 +2,7 @@
 
 from bert_letters.letters.compute import Letters
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, finish, label
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -19,11 +17,9 @@ VIEW = View(
 )
 
 
-def draw(result: Letters) -> Chart:
-    fig = Chart()
-    fig.add_trace(kit.bars(list(result.letters), ACCENT))
-    fig.update_yaxes(kit.down([label(token, 14) for token in result.tokens]))
-    return finish(fig, 300)
+def draw(result: Letters) -> Figure:
+    bars = [Bar(token, count, str(count)) for token, count in zip(result.tokens, result.letters, strict=True)]
+    return Figure([Panel([Bars(bars, tokens=True)])])
 
 
 def say(result: Letters) -> str:
