@@ -23,12 +23,14 @@ from tests.brought import COMPUTE, SHOW, bring, bring_letters, environment
 from tests.conftest import ROOT
 
 INSTALLED = {name: plugins.Plugin(f"bert-{name}", name, f"of_{name}.{name}") for name in ("marks", "spots")}
+MARKS = "__import__('bertexplorer.charts.marks', fromlist=['marks']).Figure([object()])"
 LATE = "import time; time.sleep(1000)"
 FAILING = {  # view -> (compute.py, show.py)
     "raising": (COMPUTE, SHOW.replace("finish(Chart(), 300)", "1 / 0")),
     "leaving": (COMPUTE, SHOW.replace("finish(Chart(), 300)", "exit(3)")),
     "computing": (COMPUTE.replace("return 3", "raise MemoryError"), SHOW),
     "drawing": (COMPUTE, SHOW.replace("finish(Chart(), 300)", "{'data': object()}")),
+    "marked": (COMPUTE, SHOW.replace("finish(Chart(), 300)", MARKS)),
     "saying": (COMPUTE, SHOW.replace('return "Three marks."', "return object()")),
     "listing": (COMPUTE.replace('[{"mark": result}]', "object()"), SHOW),
     "marking": (COMPUTE, f"{SHOW}\n\ndef colours(result):\n    return [1.0]\n"),

@@ -4,7 +4,7 @@ import * as cells from "./marks_cells.js";
 import * as columns from "./marks_columns.js";
 import * as histogram from "./marks_histogram.js";
 import * as lines from "./marks_lines.js";
-import { FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
+import { fitting, FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
 import * as text from "./marks_text.js";
 import * as tokens from "./marks_tokens.js";
 
@@ -39,7 +39,7 @@ export function draw(figure, width) {
     row.forEach(({ x: axis, marks: [mark, ...beside] }, i) => {
       const found = KINDS[mark.kind].draw(scaled(mark), widths[i], { ...pen, beside, row: aligned, whole: width });
       if (row.length > 1) aligned ??= found.row;
-      const inside = titles[i].map((line, at) => words(0, FONT + LINE * at, line));
+      const inside = titles[i].map((line, at) => words(0, FONT + LINE * at, fitting(line, widths[i])));
       inside.push(`<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`);
       let { height } = found;
       if (axis) {

@@ -1,6 +1,6 @@
 // Bars: one below the other, from 0 on. Their labels stand on the left, or above them.
 import {
-  colour, FONT, fitting, most, rectangle, roundNumbers, short, SMALL, TOKEN, widest, widthOf, words, wrapped,
+  colour, FONT, fitting, most, rectangle, roundNumbers, short, SMALL, tickBelow, TOKEN, widest, widthOf, words, wrapped,
 } from "./marks_parts.js";
 
 const ROW = 32, LOW = 24, THICK = 22, APART = 8;  // a row, and one of many
@@ -8,6 +8,7 @@ const FEW = 24;  // bars whose rows are high
 const LINE = 18, THIN = 14;  // a line of a label above a bar, and the bar below it
 const NARROWEST = 64, WIDEST = 0.4;  // the room for labels on the left: in units, and as a share of the width
 const ROOM = 0.35;  // for the words beside a bar, of the longest bar
+const BESIDE = 6, CLOSE = 3;  // between a bar and its words; in a narrow panel
 const NARROW = 100;  // a panel whose words are small
 const TICK = 110;  // units for a number at the axis
 
@@ -62,7 +63,7 @@ export function draw(mark, width, { group, beside, row, whole }) {
   if (mark.axis) {
     for (const tick of roundNumbers(from, to, Math.max(2, Math.floor((width - start) / TICK)))) {
       const text = mark.unit === "share" ? `${Math.round(100 * tick)} %` : short(tick);
-      drawn.push(words(place(tick), y + 14, text, { anchor: "middle", kind: "small" }));
+      drawn.push(tickBelow(place(tick), y + 14, text, width));
     }
     y += 18;
   }
@@ -71,9 +72,10 @@ export function draw(mark, width, { group, beside, row, whole }) {
 
 /** The room that the words beside bars need, in the unit of the bars, of which *length* fill what is left of *width*. */
 function roomFor(bars, length, width) {
-  const size = width < NARROW ? SMALL : FONT;
-  const needed = 12 + most(bars.map((bar) => widthOf((bar.text ?? "").split(" · ")[0], size)));
-  return Math.max(ROOM * length, length * needed / Math.max(8, width - needed));
+  const isNarrow = width < NARROW, size = isNarrow ? SMALL : FONT;
+  const parts = bars.flatMap((bar) => (bar.text ?? "").split(/ (?=· )/));
+  const needed = (isNarrow ? CLOSE + 2 : 2 * BESIDE) + widest(parts, size);
+  return Math.max(ROOM * length, length * needed / Math.max(4, width - needed));
 }
 
 const span = (from, to, middle, thick, fill) =>
@@ -88,7 +90,7 @@ function whiskers(low, high, middle) {
 /** The words beside the end of a bar; on two lines, the second from the last “·” on, where they are wider than the room. */
 function textBeside(bar, place, middle, width, kind) {
   const isBack = bar.value < 0, ends = [0, bar.value, bar.high, bar.behind].filter(Number.isFinite).map(place);
-  const end = isBack ? Math.min(...ends) - 6 : Math.max(...ends) + 6;
+  const apart = kind ? CLOSE : BESIDE, end = isBack ? Math.min(...ends) - apart : Math.max(...ends) + apart;
   const text = bar.text ?? "", at = text.lastIndexOf(" · ");
   const tooWide = widthOf(text, kind ? SMALL : FONT) > (isBack ? end : width - end);
   const lines = tooWide && at > 0 ? [text.slice(0, at), text.slice(at + 1)] : [text];

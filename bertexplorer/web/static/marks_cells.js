@@ -25,7 +25,8 @@ export function draw(mark, width, { group, row: given, whole }) {
   const start = given ? 0 : edge(mark, whole), hasNames = start > 0;
   const longest = Math.min(LONGEST, widest(columns, size, tokens));
   const level = longest <= (width - start) / count - 4;
-  const across = (width - start - (level ? 0 : ACROSS * longest / 2)) / count;
+  const over = level || !columns.length ? 0 : Math.max(0, ACROSS * longest + 8 - (width - start) / count / 2);  // of the last name
+  const across = (width - start - over) / count;
   let above = given?.above ?? 0;
   if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
   const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...rows.map((name) => name.split("\n").length));

@@ -10,10 +10,12 @@ export function draw({ bars, tokens, low, high }, width, { group }) {
   const size = tokens ? TOKEN : FONT, kind = tokens ? "token" : "";
   const [from, to] = [Math.min(0, low), Math.max(0, high) || 1];
   const y = (value) => TEXT + (TALL - TEXT) * (to - value) / (to - from);
-  const ticks = roundNumbers(from, to, 4), left = widest(ticks.map(short), SMALL) + 10;
+  const ticks = roundNumbers(from, to, 4), numbersWidth = widest(ticks.map(short), SMALL) + 10;
+  const longest = Math.min(LONGEST, widest(bars.map((bar) => bar.label), size, tokens));
+  const level = longest <= (width - numbersWidth) / bars.length - 4;
+  const left = level ? numbersWidth : Math.max(numbersWidth, DOWN * longest + 8);  // the first label leans to the left
   const across = (width - left) / bars.length, thick = Math.min(40, 0.75 * across);
-  const labels = bars.map((bar) => bar.label), longest = Math.min(LONGEST, widest(labels, size, tokens));
-  const level = longest <= across - 4, every = level ? 1 : Math.ceil(NARROW / across);
+  const every = level ? 1 : Math.ceil(NARROW / across);
   const roomForText = widest(bars.map((bar) => bar.text ?? ""), SMALL) <= across - 2;
 
   const drawn = ticks.flatMap((tick) => [

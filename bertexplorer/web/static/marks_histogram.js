@@ -1,5 +1,5 @@
 // Histogram: vertical bars of one width at numbers, and rules at single numbers.
-import { colour, least, most, rectangle, roundNumbers, short, words } from "./marks_parts.js";
+import { colour, least, most, rectangle, roundNumbers, short, tickBelow } from "./marks_parts.js";
 
 const TALL = 110, RULE = 3;
 const ROOM = 0.03;  // beside the outermost numbers, of their distance
@@ -20,7 +20,7 @@ export function draw({ at, values, tone = "pale", hover, low = least(at), high =
   });
   for (const rule of beside) drawn.push(rectangle(x(rule.at) - RULE / 2, 0, RULE, TALL, colour(rule.tone)));
   for (const tick of roundNumbers(low, high, Math.max(2, Math.floor(width / TICK)))) {
-    drawn.push(words(x(tick), TALL + 17, short(tick), { anchor: "middle", kind: "small" }));
+    drawn.push(tickBelow(x(tick), TALL + 17, short(tick), width));
   }
   return { drawn, height: TALL + 22, middle: width / 2 };
 }

@@ -1,7 +1,7 @@
 // What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
 
 export const FONT = 14, TOKEN = 13, SMALL = 12;  // sizes of text
-const CHARACTER = 0.6;  // the width of a character of IBM Plex Mono, of its size
+const CHARACTER = 0.605;  // the width of a character of IBM Plex Mono, of its size
 
 // The colour of a mark, and of words about it, which the page may darken or lighten.
 const TONES = {
@@ -92,7 +92,16 @@ export function roundNumbers(low, high, count) {
 /** The powers of ten from 1 to *high*. */
 export const powers = (high) => Array.from({ length: Math.floor(Math.log10(high)) + 1 }, (_, i) => 10 ** i);
 
-export const short = (number) => number.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
+/** A number at an axis or under the pointer. */
+export function short(number) {
+  return Number.isFinite(number) ? number.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−") : "–";
+}
+
+/** A number below its place on an axis, within the *width* of the drawing. */
+export function tickBelow(x, y, text, width) {
+  const half = widthOf(text, SMALL) / 2;
+  return words(Math.max(half, Math.min(width - half, x)), y, text, { anchor: "middle", kind: "small" });
+}
 
 export const least = (numbers) => numbers.reduce((a, b) => Math.min(a, b), Infinity);
 export const most = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);

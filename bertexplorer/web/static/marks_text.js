@@ -1,5 +1,5 @@
 // Text: lines of words, such as the key of a figure.
-import { ink, words, wrapped } from "./marks_parts.js";
+import { fitting, ink, words, wrapped } from "./marks_parts.js";
 
 const LINE = 22;
 
@@ -11,7 +11,7 @@ export function draw({ lines }, width, { group }) {
   for (const { text, tone = "grey", bold, door } of lines) {
     for (const line of wrapped(text, width)) {
       y += LINE;
-      const said = words(0, y - 6, line, { style: `fill:${ink(tone)}${bold ? ";font-weight:700" : ""}` });
+      const said = words(0, y - 6, fitting(line, width), { style: `fill:${ink(tone)}${bold ? ";font-weight:700" : ""}` });
       drawn.push(door ? group({ hover: text, door }, [said]) : said);
     }
   }

@@ -1,0 +1,192 @@
+"""The renderer of marks in a real Chromium: odd texts and numbers fit and stay text; all marks can be reached."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from bertexplorer.charts.marks import (
+    Band,
+    Bar,
+    Bars,
+    Cells,
+    Columns,
+    Figure,
+    Histogram,
+    Line,
+    Lines,
+    Panel,
+    Rule,
+    Text,
+    Tick,
+    Token,
+    Tokens,
+    Words,
+)
+from tests.browser.conftest import opened
+
+NAN, INFINITE = float("nan"), float("inf")
+ODD = [
+    "W" * 60,
+    "a" * 60,
+    "שלום עולם",
+    "👩‍👩‍👧‍👦 🏴‍☠️",
+    "<img src=x onerror=window.__pwn=1>",
+    "${window.__pwn=1}`",
+    "&lt;b&gt;",
+    "\x00\x1b\ufffe",
+    "日本語のテキスト",
+    "",
+]
+DRAW = """async ([figure, width]) => {
+  const [script] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/marks.js"));
+  const { draw } = await import(script.name);
+  const place = document.createElement("div");
+  place.style.cssText = `position:absolute;top:0;left:0;width:${width}px;background:white`;
+  document.body.replaceChildren(place);
+  const { svg, height } = draw(JSON.parse(figure), width);
+  place.append(svg);
+  const outside = [...svg.querySelectorAll("text, rect, circle, image")].filter((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return left < -2 || right > width + 2 || top < -2 || bottom > height + 2;
+  }).map((one) => [one.outerHTML.slice(0, 100), JSON.stringify(one.getBoundingClientRect())].join(" "));
+  const isWrong = ({ value }) => /NaN|undefined|Infinity/.test(value);
+  const wrong = [...svg.querySelectorAll("*")].filter((one) => [...one.attributes].some(isWrong));
+  return { height, outside, wrong: wrong.map((one) => one.outerHTML.slice(0, 200)) };
+}"""
+
+
+def bars(**more: Any) -> Bars:
+    return Bars([Bar(text, 0.1 * i, f"{10 * i} % · rank 1,234", "orange") for i, text in enumerate(ODD)], **more)
+
+
+def cells(rows: int, columns: int, **more: Any) -> Cells:
+    values = [[(i * j) % 7 / 7 for j in range(columns)] for i in range(rows)]
+    return Cells([f"row {i}" for i in range(rows)], [f"column {j}" for j in range(columns)], values, **more)
+
+
+STEPS = ["in", *map(str, range(1, 25))]
+FIGURES = {
+    "odd bars": Figure([Panel([bars(tokens=True)], ODD[0])]),
+    "odd bars, labels above": Figure([Panel([bars(above=True, axis=True, unit="share")], "\n".join(ODD))]),
+    "no bars": Figure([Panel([Bars([])])]),
+    "one bar of 0": Figure([Panel([Bars([Bar("a", 0.0)])])]),
+    "below 0": Figure([Panel([Bars([Bar("a", -3.0, "−3.0"), Bar("b", 2.0, "2.0"), Bar("c", NAN, "?")])])]),
+    "ticks and intervals": Figure(
+        [
+            Panel(
+                [
+                    Bars([Bar("a", 0.5, low=0.4, high=0.7, behind=0.9, ticks=[Tick(0.95)])], axis=True, high=1),
+                    Rule(0.3, "grey", "dot", "guessing"),
+                    Band(0.1, 0.2, "all others"),
+                ]
+            )
+        ]
+    ),
+    "600 bars": Figure([Panel([Bars([Bar(f"token {i}", i / 600, f"{i}") for i in range(600)])])]),
+    "odd cells": Figure(
+        [Panel([Cells(ODD, ODD, [[0.1] * len(ODD)] * len(ODD), text=[ODD] * len(ODD), tokens=True)], "odd")]
+    ),
+    "one cell": Figure([Panel([Cells(["a"], ["b"], [[NAN]], text=[["5"]], framed=[(0, 0)], crossed=[(0, 0)])])]),
+    "24 layers of 16 heads": Figure([Panel([cells(24, 16, palette="strong")])]),
+    "600 tokens": Figure([Panel([cells(600, 600, palette="root")])]),
+    "cells beside bars": Figure(
+        [
+            Panel([cells(12, 6)], "a", share=0.6),
+            Panel([Bars([Bar("", i / 12, f"{i}") for i in range(12)])], "b", beside=True, share=0.4),
+        ]
+    ),
+    "six columns of bars": Figure(
+        [Panel([Bars([Bar("" if i else "token", 3.14, "3.14")])], "length", beside=i > 0) for i in range(6)]
+    ),
+    "lines": Figure(
+        [
+            Panel(
+                [Lines(STEPS, [Line(ODD[1], [*range(25)], ODD[1], low=[0] * 25, high=[30] * 25)], chosen=3)],
+                x="after layer",
+            ),
+            Panel([Lines(STEPS, [Line("a", [30_000.0] * 25, "30,000 a"), Line("b", [1.0] * 25, "1 b")], "rank")]),
+            Panel([Lines(["in"], [Line("a", [NAN], "?"), Line("b", [0.0], "0")], unit="share")]),
+        ]
+    ),
+    "histogram": Figure([Panel([Histogram([0.1, 0.2, 0.3], [0, 5, 1], low=0, high=1), Rule(0.95)], "h", "cosine")]),
+    "histogram of one": Figure([Panel([Histogram([1.0], [0])])]),
+    "columns": Figure([Panel([Columns([Bar(text, i - 3.0, f"{i}") for i, text in enumerate(ODD)], tokens=True)])]),
+    "600 columns": Figure([Panel([Columns([Bar("word", 1.0 + i % 5, "9 %") for i in range(600)])])]),
+    "words": Figure([Panel([Tokens([Token(text, "0") for text in ODD])]), Panel([Text([*map(Words, ODD)])])]),
+}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with opened(browser, address) as page:
+        page.wait_for_selector("#figure .marks")
+        yield page
+
+
+@pytest.mark.parametrize("width", [300, 760])
+@pytest.mark.parametrize("name", FIGURES)
+def test_any_text_and_number_is_drawn_within_the_figure(page: Page, name: str, width: int) -> None:
+    drawn = page.evaluate(DRAW, [FIGURES[name].to_json(), width])
+    assert drawn["outside"] == [] and drawn["wrong"] == []
+    assert page.evaluate("window.__pwn") is None
+    assert page.evaluate("document.querySelectorAll('img, .marks b').length") == 0
+    assert drawn["height"] < 20_000
+
+
+def test_the_pointer_and_the_keyboard_read_a_mark_and_press_it(browser: Browser, address: str) -> None:
+    texts = "?view=sentence-similarity&text=A+cat+sat.&pair=Two+cats+sat.&others=The+market+fell."
+    with opened(browser, f"{address}{texts}") as page:
+        doors = page.locator("#figure .marks .door")
+        expect(doors).to_have_count(9)
+        tip = page.locator("#figure .tip")
+        doors.nth(1).hover()
+        expect(tip).to_contain_text("A cat sat.")
+        expect(tip).to_contain_text("Two cats sat.")
+        page.mouse.move(2, 2)
+        expect(tip).to_be_hidden()
+
+        # One stop of the tab key; arrow keys go from mark to mark, and each is named.
+        svg = page.locator("#figure .marks")
+        expect(svg).to_have_attribute("aria-label", page.locator("#caption .said").inner_text().replace("\xa0", " "))
+        svg.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Home")
+        expect(tip).to_be_visible()
+        first = page.locator("#figure .mark:focus")
+        expect(first).to_have_attribute("role", "img")
+        name = first.get_attribute("aria-label")
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#figure .mark:focus").get_attribute("aria-label") != name
+
+        # A door is a button; Enter opens it.
+        number = page.locator("#figure .mark").evaluate_all("all => all.findIndex((one) => one.matches('.door'))")
+        page.keyboard.press("Home")
+        for _ in range(number + 2):
+            page.keyboard.press("ArrowDown")
+        expect(page.locator("#figure .mark:focus")).to_have_attribute("role", "button")
+        page.keyboard.press("Enter")
+        expect(page.locator("#pair textarea")).to_have_value("The market fell.")
+
+
+def test_two_answers_have_one_scale(browser: Browser, address: str) -> None:
+    texts = "?view=layers&text=Paris+is+the+[MASK]+of+France.&against=another+text&versus=A+[MASK]."
+    with opened(browser, f"{address}{texts}") as page:
+        expect(page.locator("#beside .marks")).to_be_visible()
+        ticks = "place => [...document.querySelectorAll(`${place} .lines`)].map((one) => "
+        ticks += "[...one.querySelectorAll('text.small[text-anchor=end]')].map((tick) => tick.textContent))"
+        assert page.evaluate(ticks, "#figure") == page.evaluate(ticks, "#beside")
+
+
+def test_a_figure_that_cannot_be_drawn_says_so(page: Page) -> None:
+    broken = json.dumps({"marks": 1, "panels": [{"marks": [{"kind": "cells", "rows": ["a"], "values": None}]}]})
+    page.evaluate(
+        """figure => {
+            document.body.innerHTML = "<bx-figure></bx-figure>";
+            document.querySelector("bx-figure").show(JSON.parse(figure), "said").catch(() => {});
+        }""",
+        broken,
+    )
+    expect(page.locator("bx-figure .hint")).to_contain_text("could not be drawn")
