@@ -9,9 +9,9 @@ from tests.browser.conftest import FLAGS, chromium
 
 PAINTED = """word => document.querySelector(".strip")?.textContent.includes(word)
     && document.querySelector("#caption .said")?.textContent.includes("It would put")
-    && document.querySelector("#figure .bars, #figure .main-svg")
+    && document.querySelector("#figure .marks, #figure .main-svg")
     && !document.querySelector("[aria-busy=true]")"""
-DRAWN = "#figure .bars, #figure .main-svg"
+DRAWN = "#figure .marks, #figure .main-svg"
 WORDS = ("apple", "bread", "cloud", "dance", "earth", "flower", "glass", "horse", "island", "jungle", "knife", "lemon")
 
 

@@ -197,7 +197,7 @@ def spans(sizes: Sequence[float], spacing: float) -> Iterator[tuple[float, float
     room, start = 1 - spacing * (len(sizes) - 1), 0.0
     for size in sizes:
         end = start + room * size / sum(sizes)
-        yield start, end
+        yield start, min(1.0, end)
         start = end + spacing
 
 

@@ -215,7 +215,7 @@ def compare_and_export(page: Page) -> None:
     tab_to(page, "#do-compare", "Shift+Tab")
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowDown")
-    expect(page.locator("#beside .plot")).to_be_visible()
+    expect(page.locator("#beside .marks")).to_be_visible()
     answered(page, "#against input[value='random weights']")
     tab_to(page, "#export-link")
     page.keyboard.press("Enter")

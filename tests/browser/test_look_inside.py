@@ -1,6 +1,5 @@
 """The views that look inside the model: picked chips, figures that open others, an upload, a comparison."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 def press_figure(page: Page, *places: tuple[float, float]) -> None:
     """Move over *places* of the first subplot, shares of its height and width, press the last at once, and move on."""
     page.wait_for_timeout(1500)  # the sentence appears before its figure
-    area = page.locator("#figure .nsewdrag").first
+    area = page.locator("#figure .tinted").first
     area.scroll_into_view_if_needed()
     box = area.bounding_box()
     for row, column in places:
@@ -78,23 +77,12 @@ def test_a_head_that_a_checkpoint_lacks_stays_on_the_slider(page: Page) -> None:
     wait_until_idle(page)
 
 
-TRACES = "[...document.querySelectorAll('#figure .js-plotly-plot')].flatMap((p) => p.data || []).map((d) => d.type)"
-
-
-def wait_for_trace(page: Page, kind: str, seconds: float = 60) -> None:
-    """Wait until the figure has a trace of that kind."""
-    end = time.monotonic() + seconds
-    while kind not in (drawn := page.evaluate(TRACES)):
-        assert time.monotonic() < end, (drawn, page.locator("#caption .said").inner_text(), page.url)
-        page.wait_for_timeout(100)
-
-
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     choose_view(page, "Switchboard")
     expect_said(page, "With all heads on, “paris” has")
     off = page.locator("#forms [data-setting=off]")
-    wait_for_trace(page, "heatmap")
+    expect(page.locator("#figure .cells .mark")).to_have_count(72, timeout=60_000)
     wait_until_idle(page)
     first, second = (1.5 / 6, 3.5 / 12), (5.5 / 6, 0.5 / 12)
     press_figure(page, first)
@@ -120,7 +108,7 @@ def test_bertviz_is_drawn_in_its_frame(page: Page) -> None:
     assert download.value.suggested_filename == "bertviz.html"
     choose_view(page, "Rollout and flow")
     expect(page.locator("#figure iframe")).to_have_count(0)
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .marks")).to_be_visible()
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -47,7 +47,7 @@ from tests.languages import LANGUAGES
 from tests.site.answers import PARTS, ask, of_view, served
 
 OFFERED = [name for name in VIEWS if offered(name)]
-PAINTED = "#figure .bars, #figure .plot, #figure .model"
+PAINTED = "#figure .marks, #figure .plot, #figure .model"
 ODD = (
     "🙂 emoji 👩‍👩‍👧 and مرحبا",
     "<img src=x onerror='window.__pwn=1'> & <b>bold</b>",
@@ -528,7 +528,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
             "train",
         ):
             page.goto(f"{address}{path}")
-            page.wait_for_selector("bx-learn *, .plain, #figure .bars, #figure .plot, #figure .model")
+            page.wait_for_selector("bx-learn *, .plain, #figure .marks, #figure .plot, #figure .model")
             page.wait_for_function("() => !document.querySelector('[aria-busy=true]')")
             assert wrong(page) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -10,8 +10,8 @@ from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, 
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
 SWITCHES = 40
-DRAWN = {"Pieces": "bar", "Vectors": "heatmap", "Nearest pieces": "scatter"}  # the last trace of each figure
-LAST = "document.querySelector('#figure .js-plotly-plot')?.data.at(-1).type"
+DRAWN = {"Pieces": "bars", "Vectors": "cells", "Word in context": "text"}  # the last mark of each figure
+LAST = "[...document.querySelectorAll('#figure .marks > g > g')].at(-1)?.getAttribute('class')"
 
 
 def test_a_figure_appears_under_its_own_heading(page: Page) -> None:

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 from plotly.graph_objects import Figure
 
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Figure as Marks
 from bertexplorer.core import export
 from bertexplorer.core.ask import VIEWS, Answer, Explore
 from bertexplorer.core.state import State, to_link
@@ -102,6 +104,9 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
             answer.figure,
             *((answer.comparison.figure, answer.comparison.difference) if answer.comparison else ()),
         ):
+            if isinstance(figure, Marks):
+                json.loads(figure.to_json(), parse_constant=no_constant)
+                figure = chart(figure)
             if isinstance(figure, Chart):
                 figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert figure_json["data"] and figure_json["layout"]["height"] >= 100

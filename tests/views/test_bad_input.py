@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from bertexplorer.charts.adaptors import chart
+from bertexplorer.charts.marks import Figure
 from bertexplorer.core import export
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
@@ -108,6 +110,9 @@ def ask(view: View, checkpoint: Checkpoint, text: Text, **more: Any) -> list[dic
     assert whole["analysis"] == view.name and len(whole["rows"]) == len(rows[:50])
     compile(export.as_python(view, checkpoint, text, options), "receipt", "exec")
     drawn = view.figure.draw(result)
+    if isinstance(drawn, Figure):
+        json.loads(drawn.to_json(), parse_constant=pytest.fail)
+        drawn = chart(drawn)
     shown = drawn if isinstance(drawn, str) else drawn.to_json()
     json.dumps([view.figure.say(result)]).encode()
     assert "<img" not in shown and "<script>alert" not in shown

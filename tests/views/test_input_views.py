@@ -5,6 +5,7 @@ import pytest
 import torch
 import transformers
 
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import TOKENS, Span, Text
@@ -100,7 +101,10 @@ def test_figures_are_drawn_with_markup_as_text() -> None:
     vectors = tuple(np.full(4, float(i)) for i in range(5))
     parts = ("word", "position", "segment", "sum", "normalised")
     result = input_vectors.InputVectors(EVIL, 1, parts, vectors, np.eye(5), (1.0,) * 5, 2)
-    assert len(vectors_figure.draw(result).data) == 2 and "2 more" in vectors_figure.say(result)
+    assert [panel.marks[0].kind for panel in vectors_figure.draw(result).panels] == ["cells", "cells"]
+    assert "2 more" in vectors_figure.say(result)
+    drawn = chart(vectors_figure.draw(result)).to_json()
+    assert "<img" not in drawn.replace("\\u003c", "<")
     bare = input_vectors.InputVectors("x", 1, ("word", "sum", "normalised"), vectors[:3], np.eye(3), (1.0,) * 3, 0)
     assert "alone" in vectors_figure.say(bare)
 

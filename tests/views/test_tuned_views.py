@@ -154,7 +154,7 @@ def test_each_head_switched_off_equals_a_hook_in_transformers(head: str, what: s
     for place in np.ndindex(result.change.shape):
         nats = float(log_probs(place)[decision.index] - before[decision.index])
         assert result.change[place] == pytest.approx(nats if scored else nats / math.log(2), abs=2 * close)
-    assert result.scored is scored and switchboard_figure.draw(result).data
+    assert result.scored is scored and switchboard_figure.draw(result).panels
     assert ("change_score" if scored else "change_bits") in switchboard.rows(result)[0]
     assert ("%" in switchboard_figure.say(result)) is not scored
 

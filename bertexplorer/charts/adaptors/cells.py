@@ -11,10 +11,11 @@ from bertexplorer.charts.tiles import ROOT
 
 PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED}
 ROW, TALL, NAMES = 30, 42, 90  # pixels: a row of one line, of two, the names of the columns
+LETTERS = 28  # of a line of the name of a row
 
 
 def height(mark: Cells) -> int:
-    tall = any("\n" in text for row in mark.text for text in row)
+    tall = any("\n" in text for row in (mark.rows, *mark.text) for text in row)
     return max(120, (TALL if tall else ROW) * len(mark.rows))
 
 
@@ -46,7 +47,9 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
     # 2. The names of rows and columns.
     font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
-    fig.update_yaxes({**kit.down([label(name.replace("\n", " "), 14) for name in mark.rows]), **font}, **panel)
+    letters = 14 if mark.tokens else LETTERS
+    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
+    fig.update_yaxes({**kit.down(rows), **font}, **panel)
     if mark.columns:
         names = kit.ticks([label(name.replace("\n", " "), 14) for name in mark.columns])
         level = max(len(name) for name in mark.columns) * len(mark.columns) < 60

@@ -42,7 +42,10 @@ export function rows({ answer, off, before, after, change }) {
 export function draw({ off, before, after, change, answer }) {
   const panels = [
     { title: "Press a head to switch it off or on.\nOrange: the answer needs it. Blue: it is in the way", marks: [switches(off, change)] },
-    { title: answer === "is next" ? "P(is next)" : `P of ${quote(clip(answer, 16))}`, marks: [{ kind: "bars", bars: bars(off, before, after), above: true }] },
+    {
+      title: answer === "is next" ? "P(is next)" : `P of ${quote(clip(answer, 16))}`,
+      marks: [{ kind: "bars", bars: bars(off, before, after), above: true }],
+    },
   ];
   if (before.candidates.length) {
     panels.push({ title: "All heads on", marks: [choices(before)] });

@@ -7,7 +7,7 @@ const LONGEST = 100;  // characters of a word that has pieces
 const SHOWN = 64, STEPS = 18, LETTERS = 26;  // tokens whose vectors are drawn; lines of the words that are cut; letters of a word
 const NAMES = { position: "pos.", segment: "seg.", normalised: "norm." };  // short, for a phone
 const TONES = { word: "blue", position: "orange", segment: "green", normalised: "pale" };
-const MATCHED = 1, REST = 0.15, UNKNOWN = -0.8;  // of a letter, as places in the palette
+const TAKEN = 0, MATCHED = 1, REST = 0.15, UNKNOWN = -0.8;  // of a letter, as places in the palette
 
 export async function run(bert, text) {
   const encoding = bert.tokenizer.encode(text), { ids, segments } = encoding, parts = inputParts(bert, encoding);
@@ -83,9 +83,10 @@ function cuts(words) {
       const values = row(null);
       letters.forEach((_, at) => {
         if (word.reason) values[at] = UNKNOWN;
-        else if (at >= start) values[at] = at < end ? MATCHED : REST;
+        else if (at < start) values[at] = TAKEN;
+        else values[at] = at < end ? MATCHED : REST;
       });
-      rows.push([piece, values, values.map((value, at) => (value === null ? "" : letters[at])), row(hoverOf(word, line))]);
+      rows.push([piece, values, values.map((value, at) => (value === TAKEN ? "" : letters[at] ?? "")), row(hoverOf(word, line))]);
     });
   }
   const [names, values, text, hover] = [0, 1, 2, 3].map((part) => rows.map((one) => one[part]));

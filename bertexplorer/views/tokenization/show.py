@@ -44,6 +44,7 @@ TONES: dict[str, Tone] = {
     "projected": "pale",
 }
 # of a letter, as places in the palette
+TAKEN = 0.0
 MATCHED = 1.0
 REST = 0.15
 UNKNOWN = -0.8
@@ -79,7 +80,7 @@ def heading(result: Tokenization, words: list[Word]) -> str:
 
 
 def cuts(words: list[Word], kind: str) -> Cells:
-    """A line for each step: the part already matched is blank, then the piece of this step, then the rest."""
+    """A line for each step: the part that is already taken, without its letters, the piece of this step, the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
     rows: list[Row] = []
     for word in words:
@@ -91,9 +92,11 @@ def cuts(words: list[Word], kind: str) -> Cells:
             for at in range(len(letters)):
                 if word.reason:
                     values[at] = UNKNOWN
-                elif at >= step.start:
+                elif at < step.start:
+                    values[at] = TAKEN
+                else:
                     values[at] = MATCHED if at < step.end else REST
-            shown = [letter if np.isfinite(value) else "" for letter, value in zip(letters, values, strict=False)]
+            shown = ["" if value == TAKEN else letter for letter, value in zip(letters, values, strict=False)]
             tip = hover_text(word, line, kind)
             rows.append((step.piece, values, [*shown, *[""] * (width - len(shown))], [tip] * width))
     return Cells(

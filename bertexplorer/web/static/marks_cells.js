@@ -1,8 +1,9 @@
 // Cells: a table whose colours are numbers, with names on the left and above.
-import { FONT, fitting, isDark, path, rectangle, shading, short, SMALL, TOKEN, widest, words } from "./marks_parts.js";
+import { FONT, fitting, isDark, path, rectangle, shading, short, SMALL, TOKEN, widest, words, wrapped } from "./marks_parts.js";
 
 const ROW = 30, LINE = 16;  // a row of one line; each further line in its cells
 const NAMES = 0.32, APART = 8;  // the room for the names of rows, a share of the width; and beside them
+const MOST_LINES = 4;  // of the name of a row
 const TURNED = -60, LONGEST = 110;  // degrees of the names of narrow columns, and their room
 const FEW = 60;  // rows that are as tall as their names
 const MANY = 1000;  // cells that become one image, which is drawn much faster
@@ -29,7 +30,8 @@ export function draw(mark, width, { group, row: given, whole }) {
   const across = (width - start - over) / count;
   let above = given?.above ?? 0;
   if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
-  const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...rows.map((name) => name.split("\n").length));
+  const named = rows.map((name) => linesOf(name, start - APART, tokens));
+  const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...named.map((lines) => lines.length));
   const tall = given?.height ?? (rows.length > FEW ? LINE : ROW) + LINE * (most - 1) * 0.75;
   const names = [];
   const every = level ? 1 : Math.ceil(14 / across);  // of very narrow columns, some have a name
@@ -38,7 +40,7 @@ export function draw(mark, width, { group, row: given, whole }) {
     const place = level ? { anchor: "middle" } : { turned: TURNED };
     names.push(words(start + across * (j + 0.5), above - 7, fitting(name, level ? across - 4 : longest, size, tokens), { ...place, kind }));
   });
-  if (hasNames) rows.forEach((name, i) => name.split("\n").forEach((line, at, all) => {
+  if (hasNames) named.forEach((lines, i) => lines.forEach((line, at, all) => {
     const y = above + tall * (i + 0.5) + 5 + LINE * (at - (all.length - 1) / 2);
     names.push(words(start - APART, y, fitting(line, start - APART, size, tokens), { anchor: "end", kind: at ? "small" : kind }));
   }));
@@ -83,6 +85,12 @@ export function draw(mark, width, { group, row: given, whole }) {
   }
   const drawn = [...names, `<g class="tinted">${cells.join("")}</g>`, ...marked];
   return { drawn, height: above + tall * rows.length, middle: (start + width) / 2, row: { above, height: tall } };
+}
+
+/** The lines of the name of a row: one that is too long goes on below. */
+function linesOf(name, width, tokens) {
+  const lines = name.split("\n");
+  return tokens ? lines : lines.flatMap((line) => wrapped(line, width)).slice(0, MOST_LINES);
 }
 
 /** An image of a row, with a pixel for each cell; gaps are transparent. */

@@ -34,7 +34,7 @@ def test_a_long_text_keeps_the_strongest_tokens_and_the_explained_one() -> None:
     long = result(tokens=512, about=(300,))
     positions = figure.drawn_positions(long)
     assert len(positions) == figure.DRAWN and positions == sorted(positions) and {1, 2, 300} <= set(positions)
-    assert np.asarray(figure.draw(long).data[0].z).shape == (60, 3)
+    assert np.asarray(figure.draw(long).panels[0].marks[0].values).shape == (60, 3)
     assert "The 60 strongest of 512 tokens are drawn." in figure.say(long)
 
 
@@ -52,11 +52,13 @@ def test_without_special_tokens_the_strip_is_coloured_at_the_positions_of_the_ot
     without = result(special="left out", positions=(1, 2, 3, 4))
     assert figure.colours(without)[2] == 1 and 0 not in figure.colours(without)
     assert "[CLS] and [SEP] are left out." in figure.say(without)
-    assert figure.draw(without).presses[0]["set"] == {"special": "shown"}
-    assert figure.draw(result()).presses[0]["set"] == {"special": "left out"}
+    assert figure.draw(without).buttons[0].door["set"] == {"special": "shown"}
+    assert figure.draw(result()).buttons[0].door["set"] == {"special": "left out"}
 
 
 def test_raw_attention_has_no_second_number() -> None:
     assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
-    assert len(figure.draw(result("raw")).data) == 2 and len(figure.draw(result()).data) == 3
+    for method, ticks in (("raw", 0), ("rollout", 1)):
+        bars = figure.draw(result(method)).panels[1].marks[0].bars
+        assert [len(bar.ticks) for bar in bars] == [ticks] * 4
     assert figure.say(result(left_out=9)).endswith("9 tokens beyond the checkpoint's limit were not read.")

@@ -15,6 +15,7 @@ from bertexplorer.views.next_sentence import show as next_sentence
 from bertexplorer.views.next_sentence.compute import NextSentence, Score
 from bertexplorer.views.sentence_matrix import show as sentence_matrix
 from bertexplorer.views.sentence_matrix.compute import SentenceMatrix
+from tests.views.show.test_draw import parsed
 
 EVIL = "<img src=x onerror=1>"
 
@@ -65,7 +66,8 @@ def strings(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize(("figure", "result"), CASES)
 def test_everything_is_escaped(figure: ModuleType, result: Any) -> None:
     fig = figure.draw(result)
-    content = json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+    content = parsed(fig)
+    json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
     assert content["data"] and 300 <= content["layout"]["height"] <= 9000
     for text in strings(content):
         bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)
@@ -103,7 +105,7 @@ def test_ordinals_are_written_with_their_ending(rank: int, word: str) -> None:
 
 
 def test_cells_of_a_large_matrix_have_short_numbers() -> None:
-    (many,) = sentence_matrix.draw(matrix(12)).data
+    (many,) = sentence_matrix.draw(matrix(12)).panels[0].marks
     assert many.text[0][1] == "75" and many.text[11][0] == "10"
-    assert [sentence_matrix.number(p, 12) for p in (0.991, 0.99, 0.01, 0.009)] == ["&gt;99", "99", "1", "&lt;1"]
+    assert [sentence_matrix.number(p, 12) for p in (0.991, 0.99, 0.01, 0.009)] == [">99", "99", "1", "<1"]
     assert sentence_matrix.say(matrix(12, 5)).endswith("5 more sentences were not scored.")

@@ -34,15 +34,14 @@ def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> 
 def test_figures_are_valid_and_escaped(one: QueryKey) -> None:
     fig = figure.draw(one)
     check(fig)
-    assert fig.layout.height >= 300 and len(fig.data[0].z) <= figure.DRAWN
+    assert len(fig.panels[1].marks[0].values) <= figure.DRAWN
 
 
 def test_tokens_outside_the_window_are_empty() -> None:
-    fig = figure.draw(result(6, 4, 1))
-    heat, _, scores, bars = fig.data
-    assert [line[0] is None for line in heat.z] == [False] * 3 + [True] * 3
-    assert list(scores.text)[3:] == ["–"] * 3 and list(bars.text)[3:] == [""] * 3
-    assert "outside the window" in bars.customdata[5]
+    _, cells, weights = (panel.marks[0] for panel in figure.draw(result(6, 4, 1)).panels)
+    assert np.isnan(cells.values[:, 0]).tolist() == [False] * 3 + [True] * 3
+    assert [bar.text for bar in weights.bars[3:]] == ["–"] * 3, "no score and no weight"
+    assert "outside the window" in weights.bars[5].hover
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,8 @@ def test_the_sentence_says_what_is_not_shown(more: dict[str, Any], words: str) -
 def test_a_distance_adds_to_the_score() -> None:
     with_distance = result(scale=12**0.5, distance=np.array([0.5, 0.0, -0.25, 1.0]))
     assert np.allclose(with_distance.scores, with_distance.products.sum(axis=1) / 12**0.5 + with_distance.distance)
-    bars = figure.draw(with_distance).data[3]
-    assert bars.customdata[3].startswith("t3: 6.67 ÷ 3.46 + 1.00 for the distance = 2.92")
+    bars = figure.draw(with_distance).panels[2].marks[0].bars
+    assert bars[3].hover.startswith("t3: 6.67 ÷ 3.46 + 1.00 for the distance = 2.92")
     assert "divided by √(3 · 4) + 1.00 for the distance is a score of 2.9" in figure.say(with_distance)
     assert [row["distance"] for row in query_key.rows(with_distance)][::4] == [0.5, 0.0, -0.25, 1.0]
 
@@ -72,7 +71,7 @@ def test_a_distance_adds_to_the_score() -> None:
 def test_a_button_leads_to_the_head_that_shows_most() -> None:
     link = Link(Head(3, 1), 1, 2, 0.72, positional=False)
     shown = replace(result(), link=link)
-    assert figure.draw(shown).presses[0]["set"] == {"layer": 4, "head": 2}
+    assert figure.draw(shown).buttons[0].door["set"] == {"layer": 4, "head": 2}
     assert "Its strongest look at another word is in head 4·2: 72 % to “" in figure.say(shown)
     there = replace(shown, link=replace(link, head=shown.head))
-    assert not figure.draw(there).presses and "strongest look" not in figure.say(there)
+    assert not figure.draw(there).buttons and "strongest look" not in figure.say(there)

@@ -1,13 +1,17 @@
 """Figure for switchboard: the effect of a press on a cell, the sentence, and odd tokens."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.heads import Head
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.views.switchboard import show as switchboard
 from bertexplorer.views.switchboard.compute import Outcome, Switchboard
 from tests.views.show.conftest import EVIL
+from tests.views.show.test_draw import check
 
 CHANGE = np.array([[-0.1, 0.2], [-2.5, 0.05], [0.0, 1.5]])
 CANDIDATES = (Candidate("a", 0, 0.5, 1), Candidate("b", 1, 0.25, 2))
@@ -33,10 +37,8 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
 
 def leads(result: Switchboard) -> list[list[str]]:
     """The value of "off" that each cell would set."""
-    cells = switchboard.draw(result).data[0].customdata
-    return [
-        [cell[0]["set"]["off"] if isinstance(cell, list) else cell["set"]["off"] for cell in line] for line in cells
-    ]
+    doors = switchboard.draw(result).panels[0].marks[0].doors
+    return [[door["set"]["off"] for door in line] for line in doors]
 
 
 def test_a_press_switches_one_head_and_keeps_the_others() -> None:
@@ -57,14 +59,20 @@ def test_the_sentence_says_what_was_done_to_the_heads() -> None:
 
 @pytest.mark.parametrize("how", ["zero", "mean", "patch"])
 def test_one_bar_and_one_list_are_drawn_while_all_heads_are_on(how: str) -> None:
-    assert len(switchboard.bar_rows(board((), how))) == 1 and len(switchboard.bar_rows(board(how=how))) == 3
+    assert len(drawn(board((), how), "bars")[0].bars) == 1 and len(drawn(board(how=how), "bars")[0].bars) == 3
     assert written(board((), how)).count("a  50 %") == 1 and written(board(how=how)).count("a  50 %") == 2
 
 
 def written(result: Switchboard) -> list[str]:
-    return [text for part in switchboard.draw(result).data if part.type == "scatter" for text in part.text or ()]
+    return [words.text for mark in drawn(result, "text") for words in mark.lines]
+
+
+def drawn(result: Switchboard, kind: str) -> list[Any]:
+    """The marks of one kind."""
+    return [mark for panel in switchboard.draw(result).panels for mark in panel.marks if mark.kind == kind]
 
 
 def test_odd_tokens_are_shown_as_typed() -> None:
     fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
-    assert "<img" not in fig.to_json()
+    check(fig)
+    assert EVIL in fig.to_json() and "<img" not in chart(fig).to_json()

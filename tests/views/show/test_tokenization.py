@@ -60,20 +60,25 @@ def test_figures_are_valid_and_escaped(result: Tokenization) -> None:
 
 
 def test_the_first_of_many_tokens_are_drawn() -> None:
-    assert len(figure.draw(tokenization(512)).data[-1].x) == figure.SHOWN
+    assert len(figure.draw(tokenization(512)).panels[-1].marks[0].bars) == figure.SHOWN
     assert "The first 64 of 512 tokens are drawn." in figure.say(tokenization(512))
     assert "position" not in figure.say(tokenization(parts=("word", "sum", "normalised")))
 
 
 def test_cells_show_the_steps() -> None:
-    cut, unknown, _, *_ = figure.draw(tokenization()).data
-    states = [[s for s in line if s is not None] for line in cut.z]
-    assert states == [[2] * 2 + [3] * 10, [1] * 2 + [2] * 6 + [3] * 4, [1] * 8 + [2] * 4]
+    (cut,) = figure.draw(tokenization()).panels[0].marks
+    states = [[state for state in line if np.isfinite(state)] for line in cut.values]
+    taken, matched, rest = figure.TAKEN, figure.MATCHED, figure.REST
+    assert states[:3] == [
+        [matched] * 2 + [rest] * 10,
+        [taken] * 2 + [matched] * 6 + [rest] * 4,
+        [taken] * 8 + [matched] * 4,
+    ]
     assert "".join(cut.text[0]) == "unbelievable" and "".join(cut.text[1]) == "believable"
-    assert cut.customdata[0][0] == "Unbelievable, step 1: un, then believable is left"
-    assert cut.customdata[2][0] == "Unbelievable, step 3: ##able, nothing is left"
-    assert {s for line in unknown.z for s in line if s is not None} == {4}
-    assert "no piece of the vocabulary begins" in unknown.customdata[0][0]
+    assert cut.hover[0][0] == "Unbelievable, step 1: un, then believable is left"
+    assert cut.hover[2][0] == "Unbelievable, step 3: ##able, nothing is left"
+    assert states[3] == [] and cut.rows[3] == "", "a blank row between two words"
+    assert set(states[4]) == {figure.UNKNOWN} and "no piece of the vocabulary begins" in cut.hover[4][0]
 
 
 def test_each_word_is_drawn_once_up_to_a_limit() -> None:
@@ -82,4 +87,4 @@ def test_each_word_is_drawn_once_up_to_a_limit() -> None:
     many = tuple(replace(UNBELIEVABLE, read=f"unbelievable{i}") for i in range(20))
     result = tokenization(words=many)
     assert len(figure.words_to_draw(result)) == figure.STEPS // 3
-    assert figure.draw(result).layout.annotations[0].text == "cut, longest match first: 6 of 20 words"
+    assert figure.draw(result).panels[0].title == "cut, longest match first: 6 of 20 words"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import bertexplorer as bx
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.style import beyond_limit, clip, count, percent, safe, signed
 from bertexplorer.errors import ExplorerError
 from bertexplorer.views.contrast import show as contrast
@@ -112,8 +113,10 @@ def test_the_tokens_next_to_left_context_masks_do_not_overlap() -> None:
 def test_words_with_equal_clipped_labels_keep_their_columns() -> None:
     words = ("internationalisation", "internationalization")
     figure = template.draw(replace(hand.template(), words=words))
-    assert figure.data[0].x is None, "columns have numbers, not names"
-    assert list(figure.layout.xaxis.tickvals) == [0, 1]
+    assert figure.panels[0].marks[0].columns == words
+    drawn = chart(figure)
+    assert drawn.data[0].x is None, "columns have numbers, not names"
+    assert list(drawn.layout.xaxis.tickvals) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +198,9 @@ def test_entropies_of_unlike_vocabularies_have_their_maxima() -> None:
 def test_labels_of_rows_show_their_differences():
     text = "The {doctor|nurse} {said that [MASK] is busy|said that [MASK] is dead}."
     fig = draw(bx.load("tiny").template(text, words="he, she").value)
-    labels = [re.sub("<br>", " ", label) for label in fig.layout.yaxis.ticktext]
-    assert labels == [f"{who} / said that [MASK] is {how}" for who in ("doctor", "nurse") for how in ("busy", "dead")]
+    names = [f"{who}\nsaid that [MASK] is {how}" for who in ("doctor", "nurse") for how in ("busy", "dead")]
+    assert list(fig.panels[0].marks[0].rows) == names
+    assert list(chart(fig).layout.yaxis.ticktext) == [name.replace("\n", "<br>") for name in names]
 
 
 def test_names_that_are_sentences_are_quoted():
