@@ -178,6 +178,31 @@ class Lines:
     unit: Unit = ""
 
 
+# Points
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points in a plane. *tone*, *size*: of all; *tones*, *opacity*: of each. *names*: written beside the points where
+    there is room, those of the first marks first. *hover*, *doors*: of each. *chosen*: the index of a larger one.
+    *joined*: whether a line goes from point to point. *log*: whether both axes are shares on a logarithmic scale."""
+
+    kind: ClassVar = "points"
+    x: Numbers
+    y: Numbers
+    tone: Tone = "blue"
+    size: Literal["dot", "small", "usual"] = "usual"
+    tones: Sequence[Tone] = ()
+    opacity: Numbers = ()
+    names: Sequence[str] = ()
+    hover: Sequence[str] = ()
+    doors: Sequence[Door] = ()
+    chosen: int | None = None
+    joined: bool = False
+    dash: Dash = "solid"
+    log: bool = False
+
+
 # Words
 
 
@@ -218,18 +243,19 @@ class Text:
     lines: Sequence[Words]
 
 
-Mark = Bars | Columns | Histogram | Rule | Band | Cells | Lines | Tokens | Text
+Mark = Bars | Columns | Histogram | Rule | Band | Cells | Lines | Points | Tokens | Text
 
 
 @dataclass(frozen=True)
 class Panel:
     """Marks over one scale, of which the first is the main one. *title*: above them. *x*: what the horizontal axis
-    counts. *beside*: whether it stands to the right of the panel before it, row beside row; *share*: its part of the
-    width."""
+    counts; *y*: the vertical one. *beside*: whether it stands to the right of the panel before it, row beside row;
+    *share*: its part of the width."""
 
     marks: Sequence[Mark]
     title: str = ""
     x: str = ""
+    y: str = ""
     beside: bool = False
     share: float = 1.0
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from bertexplorer.charts import kit
-from bertexplorer.charts.adaptors import bars, cells, columns, histogram, lines, text, tokens
+from bertexplorer.charts.adaptors import bars, cells, columns, histogram, lines, points, text, tokens
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.chart import Chart, spans
-from bertexplorer.charts.marks import Band, Figure, Panel, Rule
+from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule
 from bertexplorer.charts.style import finish, safe
 
 KINDS: dict[str, ModuleType] = {
@@ -21,6 +21,7 @@ KINDS: dict[str, ModuleType] = {
     "columns": columns,
     "histogram": histogram,
     "lines": lines,
+    "points": points,
     "text": text,
     "tokens": tokens,
 }
@@ -95,7 +96,9 @@ def draw(fig: Chart, panel: Panel, place: Place) -> None:
     mark = panel.marks[0]
     module(panel).draw(fig, mark, place)
     for other in panel.marks[1:]:
-        if isinstance(other, Rule):
+        if isinstance(other, Points):
+            points.draw(fig, other, place)
+        elif isinstance(other, Rule):
             line = {"color": COLOURS[other.tone], "width": 2, "dash": other.dash}
             fig.add_vline(other.at, line=line, row=place.row, col=place.column)
         elif isinstance(other, Band):
@@ -105,5 +108,7 @@ def draw(fig: Chart, panel: Panel, place: Place) -> None:
         title = safe(panel.title).replace("\n", "<br>")
         y = {"yref": f"y{place.axis} domain", "x": place.across[0]}
         fig.add_annotation({**kit.above(title, 6 + module(panel).above(mark)), **y})
+    if panel.y:
+        fig.update_yaxes(title=kit.title(safe(panel.y)), row=place.row, col=place.column)
     if panel.x:
-        fig.update_xaxes(title=kit.title(panel.x), row=place.row, col=place.column)
+        fig.update_xaxes(title=kit.title(safe(panel.x)), row=place.row, col=place.column)

@@ -1,10 +1,9 @@
 // Contrast: one mask in two sentences, compared over the whole vocabulary.
-import { ACCENT, Chart, clip, GREY, grouped, label, MONO, ORANGE, quote, range, safe, title } from "../chart.js";
+import { clip, grouped, percent, quote, range } from "../chart.js";
 import { encodeMasked } from "../masks.js";
 import { Refusal } from "../tokens.js";
 
 const FLOOR = 1e-4;  // a word is listed only if it is at least this probable in one of the two
-const LINE = 34;  // characters below the plot, on a phone
 const CELLS = 120, FAINT = 0.25;  // along an axis, each about one dot wide; the opacity of one word
 const MANY = 1000;  // a larger ratio of two probabilities is not worth its digits
 
@@ -70,36 +69,30 @@ export function rows({ first, second, words, pieces }) {
 export function draw({ texts, first, second, words, pieces }) {
   const p = Float32Array.from(first, Math.exp), q = Float32Array.from(second, Math.exp);
   const low = Math.floor(Math.log10(Math.max(1e-9, quantile(p.map((one, i) => Math.min(one, q[i])), 0.02))));
-  const chart = new Chart({
-    type: "scatter", x: [10 ** low, 1], y: [10 ** low, 1], mode: "lines", line: { color: GREY, dash: "dot" },
-    hoverinfo: "skip",
-  });
-  const dots = thinOut(p, q, -low / CELLS);
-  chart.add({
-    type: "scatter", x: dots.map(({ id }) => p[id]), y: dots.map(({ id }) => q[id]), mode: "markers",
-    marker: { size: 4, color: GREY, opacity: dots.map(({ count }) => Math.round(100 * (1 - (1 - FAINT) ** count)) / 100) },
-    text: dots.map(({ id, count }) => safe(pieces[id]) + (count > 1 ? ` and ${grouped(count - 1)} more` : "")),
-    hovertemplate: "%{text}: %{x:.2%} and %{y:.2%}<extra></extra>",
-  });
-  for (const [side, colour] of [[-1, ACCENT], [1, ORANGE]]) {
-    const ours = words.filter((word) => word.ratio * side > 0), labelled = withoutOverlap(ours, -low);
-    chart.add({
-      type: "scatter", x: ours.map((word) => Math.exp(word.first)), y: ours.map((word) => Math.exp(word.second)), mode: "markers+text",
-      marker: { size: 8, color: colour }, customdata: ours.map((word) => safe(word.token)),
-      text: ours.map((word) => (labelled.includes(word) ? label(word.token, 16) : "")),
-      textposition: ours.map((word) => labelPosition(side, word, low)),
-      textfont: { family: MONO, size: 13, color: colour },
-      hovertemplate: "%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
-      cliponaxis: false,
-    });
-  }
-  const log = { type: "log", range: [low - 0.3, 0], tickformat: "~%", tick0: 0, tickfont: { size: 12 } };
-  chart.axes("x", {
-    title: title(wrap(clip(texts[0], 2 * LINE)).map(safe).join("<br>"), 10),
-    dtick: low > -5 ? 2 : 4, tickangle: 0, ...log,
-  });
-  chart.axes("y", { title: title(label(texts[1], 52), 10), dtick: 2, ...log });
-  return chart.finish(560, { margin: { l: 8, r: 24, t: 16, b: 8 } });
+  const dots = thinOut(p, q, -low / CELLS).filter(({ id }) => Math.min(p[id], q[id]) >= 10 ** low), equal = [10 ** low, 1];
+  const marks = [
+    named("blue", words.filter((word) => word.ratio < 0)),
+    named("orange", words.filter((word) => word.ratio > 0)),
+    {
+      kind: "points", x: dots.map(({ id }) => p[id]), y: dots.map(({ id }) => q[id]), tone: "grey", size: "dot", log: true,
+      opacity: dots.map(({ count }) => Math.round(100 * (1 - (1 - FAINT) ** count)) / 100),
+      hover: dots.map(({ id, count }) => {
+        const more = count > 1 ? ` and ${grouped(count - 1)} more` : "";
+        return `${pieces[id]}${more}: ${percent(p[id])} and ${percent(q[id])}`;
+      }),
+    },
+    { kind: "points", x: equal, y: equal, tone: "grey", size: "dot", joined: true, dash: "dot", log: true },  // as likely in both
+  ];
+  return { marks: 1, panels: [{ x: texts[0], y: texts[1], marks }] };
+}
+
+/** The words that are more likely in one of the sentences, with their names. */
+function named(tone, words) {
+  const x = words.map((word) => Math.exp(word.first)), y = words.map((word) => Math.exp(word.second));
+  return {
+    kind: "points", x, y, tone, names: words.map((word) => clip(word.token, 16)), log: true,
+    hover: words.map((word, i) => `${word.token}: ${percent(x[i])} and ${percent(y[i])}`),
+  };
 }
 
 function quantile(values, share) {
@@ -117,35 +110,6 @@ function thinOut(p, q, cell) {
     else cells.set(key, { id, x, y, count: 1 });
   });
   return [...cells.values()].sort((a, b) => a.x - b.x || a.y - b.y);
-}
-
-/** Where the label of *word* is off the diagonal and the edges of the plot. */
-function labelPosition(side, { first }, low) {
-  const x = first / Math.LN10;
-  if (side < 0) return x < -2 ? "middle right" : "bottom center";
-  return x > low + 2 ? "middle left" : "top center";
-}
-
-/** The words whose labels do not overlap an earlier label; the others appear under the pointer. */
-function withoutOverlap(words, decades) {
-  const apart = (a, b) => Math.abs(a - b) / Math.LN10 / decades, letters = (word) => [...word.token].length, placed = [];
-  for (const word of words) {
-    const isClear = (one) => apart(word.first, one.first) > 0.011 * (letters(word) + letters(one)) || apart(word.second, one.second) > 0.04;
-    if (placed.every(isClear)) placed.push(word);
-  }
-  return placed;
-}
-
-/** At most two lines of *text*, cut between words. */
-function wrap(text) {
-  const lines = [""];
-  for (const word of text.match(new RegExp(`\\S{1,${LINE}}`, "gu"))) {
-    const last = lines.at(-1), longer = last ? `${last} ${word}` : word;
-    if (longer.length <= LINE) lines[lines.length - 1] = longer;
-    else if (lines.length === 1) lines.push(word);
-    else return [lines[0], `${last.length < LINE ? last : last.replace(/ ?\S+$/, "") || last.slice(0, -1)}…`];
-  }
-  return lines;
 }
 
 export function say({ words, divergence, notes, isAlone }) {

@@ -1,13 +1,12 @@
 """Figure for contrast: each piece of the vocabulary at its probability in one sentence and in the other."""
 
 import math
-from textwrap import wrap
+from collections.abc import Sequence
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
+from bertexplorer.charts.marks import Figure, Panel, Points, Tone
+from bertexplorer.charts.style import clip, percent, quote
 from bertexplorer.views.contrast.compute import Contrast, Word
 from bertexplorer.views.view import Example, View
 
@@ -63,46 +62,36 @@ FAINT = 0.25  # the opacity of one word
 MANY = 1000  # a larger ratio of two probabilities is not worth its digits
 
 
-def draw(result: Contrast) -> Chart:
+def draw(result: Contrast) -> Figure:
+    """A point for each word: its probability in the first sentence to the right, in the second upwards."""
     first, second = np.exp(result.first), np.exp(result.second)
-    low, high = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02))))), 0
-    fig = Chart()
-    fig.add_scatter(x=[10**low, 1], y=[10**low, 1], mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    dots, words_in = thin_out(first, second, (high - low) / CELLS)
-    fig.add_scatter(
-        x=first[dots].astype(np.float32),
-        y=second[dots].astype(np.float32),
-        mode="markers",
-        marker={"size": 4, "color": GREY, "opacity": np.round(1 - (1 - FAINT) ** words_in, 2)},
-        text=[
-            safe(result.vocabulary[i]) + (f" and {n - 1:,} more" if n > 1 else "")
-            for i, n in zip(dots, words_in, strict=True)
-        ],
-        hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>",
-    )
-    for side, colour in ((-1, ACCENT), (1, ORANGE)):
-        words = [w for w in result.words if w.log_ratio * side > 0]
-        labelled = without_overlap(words, high - low)
-        fig.add_scatter(
-            x=[math.exp(w.first) for w in words],
-            y=[math.exp(w.second) for w in words],
-            mode="markers+text",
-            marker={"size": 8, "color": colour},
-            text=[label(w.token, 16) if w in labelled else "" for w in words],
-            textposition=[label_position(side, w, low) for w in words],
-            customdata=[safe(w.token) for w in words],
-            textfont={"family": MONO, "size": 13, "color": colour},
-            hovertemplate="%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
-            cliponaxis=False,
-        )
-    ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "tick0": 0, "tickfont": {"size": 12}}
-    titles = [kit.title(label(text, 52), 10) for text in result.texts]
-    titles[0]["text"] = "<br>".join(
-        map(safe, wrap(clip(result.texts[0], 2 * LINE), LINE, max_lines=2, placeholder="…"))
-    )
-    fig.update_xaxes(title=titles[0], dtick=2 if low > -5 else 4, tickangle=0, **ticks)
-    fig.update_yaxes(title=titles[1], dtick=2, **ticks)
-    return finish(fig, 560, margin={"l": 8, "r": 24, "t": 16, "b": 8})
+    low = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02)))))
+    marks = [
+        named(result, "blue", [word for word in result.words if word.log_ratio < 0]),
+        named(result, "orange", [word for word in result.words if word.log_ratio > 0]),
+    ]
+    dots, words_in = thin_out(first, second, -low / CELLS)
+    visible = np.minimum(first[dots], second[dots]) >= 10.0**low
+    dots, words_in = dots[visible], words_in[visible]
+    hover = []
+    for i, number in zip(dots.tolist(), words_in.tolist(), strict=True):
+        more = f" and {number - 1:,} more" if number > 1 else ""
+        hover.append(f"{result.vocabulary[i]}{more}: {percent(float(first[i]))} and {percent(float(second[i]))}")
+    x, y = first[dots].astype(np.float32), second[dots].astype(np.float32)
+    faint = np.round(1 - (1 - FAINT) ** words_in, 2)
+    equal = [10.0**low, 1.0]  # as likely in both sentences
+    marks.append(Points(x, y, "grey", "dot", opacity=faint, hover=hover, log=True))
+    marks.append(Points(equal, equal, "grey", "dot", joined=True, dash="dot", log=True))
+    return Figure([Panel(marks, x=result.texts[0], y=result.texts[1])])
+
+
+def named(result: Contrast, tone: Tone, words: Sequence[Word]) -> Points:
+    """The words that are more likely in one of the sentences, with their names."""
+    x = [math.exp(word.first) for word in words]
+    y = [math.exp(word.second) for word in words]
+    names = [clip(word.token, 16) for word in words]
+    hover = [f"{word.token}: {percent(a)} and {percent(b)}" for word, a, b in zip(words, x, y, strict=True)]
+    return Points(x, y, tone, names=names, hover=hover, log=True)
 
 
 def thin_out(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
@@ -114,28 +103,6 @@ def thin_out(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.nda
     places = np.floor(np.log10(np.maximum(1e-30, np.stack([first, second]))) / cell)
     _, first_indices, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
     return first_indices, counts
-
-
-def label_position(side: int, word: Word, low: int) -> str:
-    """The position for the label of *word*: away from the diagonal and from the edges of the plot."""
-    x = word.first / math.log(10)
-    if side < 0:
-        return "middle right" if x < -2 else "bottom center"
-    return "middle left" if x > low + 2 else "top center"
-
-
-def without_overlap(words: list[Word], decades: int) -> list[Word]:
-    """The *words* whose labels do not overlap an earlier label. The others appear under the pointer."""
-    placed: list[Word] = []
-    for word in words:
-        x, y = word.first / math.log(10) / decades, word.second / math.log(10) / decades
-        if all(
-            abs(x - k.first / math.log(10) / decades) > 0.011 * (len(word.token) + len(k.token))
-            or abs(y - k.second / math.log(10) / decades) > 0.04
-            for k in placed
-        ):
-            placed.append(word)
-    return placed
 
 
 def times_as_likely(word: Word) -> str:

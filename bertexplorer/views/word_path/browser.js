@@ -1,22 +1,18 @@
 // Word path: the path of a word's vector through the layers on one plane, that of the first two principal components of all
 // vectors at all layers, of the word's own, or of what sets its occurrences apart in each layer.
-import {
-  capital, Chart, clip, grouped, GROUPS, label, layerLines, layerName, line, MONO, percent, quote, safe, TEXT, title,
-} from "../chart.js";
+import { capital, clip, grouped, layerName, percent, quote } from "../chart.js";
 import { argmax, dot, length, mean, meanRow, range, sum } from "../numbers.js";
-import { limits, namesOf, QUIET, writeBelow } from "../scatter.js";
 import { Refusal } from "../tokens.js";
 import { cosines, layerOf, principal, unit, wordVectors } from "../vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../words.js";
 
 const MAX_PATHS = 7, CROWD = 400;  // other tokens that are drawn
-const PLANE = 420, LINES = 170, GAP = 62, LARGE = 15;  // pixels: the plane, the panel below, between them, a marker
-const PLOT = 0.7;  // share of the width for the lines
+const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];
 const SPANNED = {
   "all words": "all vectors of all layers", "these words": "these words' vectors of all layers",
   "their differences": "what sets these words apart in each layer",
 };
-const DASHES = ["solid", "dash", "dot", "dashdot", "solid", "dash", "dot"];
+const DASHES = ["solid", "dash", "dot", "dash", "solid", "dash", "dot"];
 
 export async function run(bert, text, options) {
   const layer = layerOf(bert, options.layer);
@@ -62,66 +58,53 @@ export function rows({ occurrences, paths, toInput }) {
 }
 
 export function draw(result) {
-  const { apart, toInput: [first], occurrences: [word] } = result;
-  const chart = Chart.panels([PLANE, LINES], GAP, [
-    "", apart ? "mean cosine of the occurrences with each other" : "cosine with the word's own input vector",
-  ]);
-  drawPlane(chart, result);
-  const [values, colour, name] = apart ? [apart, TEXT, "with each other"] : [first, GROUPS[0], label(word.word, 8)];
-  const line = { name, text: `${values.at(-1).toFixed(2)} ${name}`, values: values.map(rounded), colour, dash: "solid" };
-  layerLines(chart, [line], [Math.min(0, ...values), 1], result.layer, LINES, PLOT);
-  const below = writeBelow(chart, [
-    ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(excerpt(one, 34))}`, GROUPS[i]]),
-    ...remarks(result).map((remark) => [remark, TEXT]),
-  ], 40);
-  return chart.finish(30 + PLANE + LINES + GAP + below, { margin: { l: 8, r: 12, t: 30, b: below } });
+  const { apart, explained, occurrences } = result;
+  return {
+    marks: 1,
+    panels: [
+      { x: `first component, ${percent(explained[0])} of the variance`, marks: plane(result) },
+      {
+        title: apart ? "mean cosine of the occurrences with each other" : "cosine with the word's own input vector",
+        x: "after layer", marks: [curve(result)],
+      },
+      {
+        marks: [{
+          kind: "text",
+          lines: [
+            ...occurrences.map((one, i) => ({ text: `${i + 1}. ${excerpt(one, 34)}`, tone: TONES[i] })),
+            ...remarks(result).map((text) => ({ text })),
+          ],
+        }],
+      },
+    ],
+  };
 }
 
 const rounded = (number) => Math.round(1e4 * number) / 1e4;
+const column = (points, at) => points.map((point) => rounded(point[at]));
 
-/** The paths over the crowd: the other tokens of the texts, where they are at the chosen layer. */
-function drawPlane(chart, result) {
-  const { crowd, paths, layer, tokens } = result;
-  const points = [...paths.flat(), ...crowd];
-  const column = (some, at) => some.map((point) => rounded(point[at]));
-  const ranges = [0, 1].map((at) => limits(points.map((point) => point[at])));
-  const hovertext = tokens.slice(0, CROWD).map((token) => `${label(token)}, ${layerName(layer)}`);
-  chart.add({
-    type: "scatter", x: column(crowd, 0), y: column(crowd, 1), mode: "markers",
-    marker: { color: TEXT, size: 5, opacity: 0.55 }, hovertext, hoverinfo: "text",
-  }, 1);
-  paths.forEach((path, i) => {
-    const marker = {
-      color: GROUPS[i],
-      size: path.map((_, at) => (at === layer ? LARGE : 7)),
-      symbol: path.map((_, at) => (at ? "circle" : "diamond")),
+/** The paths; behind them the crowd: the other tokens of the texts, where they are at the chosen layer. */
+function plane({ crowd: all, paths, layer, tokens: names, occurrences, toInput }) {
+  const tracks = paths.map((path, i) => {
+    const { word } = occurrences[i], said = (at) => (at === layer ? `${i + 1} ${clip(word, 14)}` : at ? `${at}` : "input");
+    return {
+      kind: "points", x: column(path, 0), y: column(path, 1), tone: TONES[i], names: path.map((_, at) => said(at)),
+      hover: toInput[i].map((value, at) => `${i + 1}. ${word}, ${layerName(at)}: cosine ${value.toFixed(2)} with its input`),
+      doors: path.map((_, at) => ({ set: { layer: at } })), chosen: layer, joined: true, dash: DASHES[i],
     };
-    const name = `${i + 1}. ${label(result.occurrences[i].word)}`;
-    const hovers = result.toInput[i].map((value, at) => `${name}, ${layerName(at)}: cosine ${value.toFixed(2)} with its input`);
-    chart.add(line(column(path, 0), column(path, 1), GROUPS[i], {
-      dash: DASHES[i], marker, cliponaxis: undefined, hovertext: hovers, hoverinfo: "text",
-      customdata: path.map((_, at) => ({ set: { layer: at } })),
-    }), 1);
   });
-  const others = [0, ...range(paths[0].length - 1, 1).reverse()].filter((at) => at !== layer);
-  chart.add(
-    namesOf([
-      ...paths.map((path, i) => ({
-        place: path[layer],
-        text: `${i + 1} ${clip(result.occurrences[i].word, 14)}`,
-        colour: GROUPS[i], size: LARGE,
-      })),
-      ...others.flatMap((at) => paths.map((path, i) => ({ place: path[at], text: at ? String(at) : "input", colour: GROUPS[i] }))),
-      ...crowd.map((place, i) => ({ place, text: clip(tokens[i], 12), colour: TEXT })),
-    ], PLANE, ranges, MONO),
-    1,
-  );
-  chart.axes("x", {
-    range: ranges[0],
-    title: title(`first component, ${percent(result.explained[0])} of the variance`, 8, 13),
-    ...QUIET,
-  }, 1);
-  chart.axes("y", { range: ranges[1], ...QUIET }, 1);
+  const crowd = all.slice(0, CROWD), tokens = names.slice(0, CROWD);
+  const hover = tokens.map((token) => `${token}, ${layerName(layer)}`);
+  return [...tracks, { kind: "points", x: column(crowd, 0), y: column(crowd, 1), tone: "grey", size: "dot", names: tokens, hover }];
+}
+
+/** How alike the paths are, layer by layer; of a single one, its cosine with its own input. */
+function curve({ apart, toInput: [first], occurrences: [{ word }], layer }) {
+  const values = apart ?? first, name = apart ? "with each other" : clip(word, 8);
+  const hover = values.map((value, at) => `${name}, ${layerName(at)}: ${value.toFixed(2)}`);
+  const line = { name, values: values.map(rounded), end: `${values.at(-1).toFixed(2)} ${name}`, tone: apart ? "grey" : "blue", hover };
+  const steps = ["in", ...range(values.length - 1, 1).map(String)], doors = values.map((_, at) => ({ set: { layer: at } }));
+  return { kind: "lines", steps, lines: [line], high: 1, chosen: layer, doors };
 }
 
 const remarks = ({ leftOut, tokens }) => [

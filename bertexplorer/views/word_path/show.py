@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.scatter import QUIET, Name, excerpt, limits, write_below, write_names
-from bertexplorer.charts.style import GROUPS, MONO, TEXT, capital, clip, finish, label, percent, quote, safe
+from bertexplorer.charts.marks import GROUPS, Dash, Figure, Line, Lines, Panel, Points, Text, Tone, Words
+from bertexplorer.charts.scatter import excerpt
+from bertexplorer.charts.style import capital, clip, layer_name, percent, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_path.compute import WordPath
 
@@ -61,111 +60,75 @@ VIEW = View(
     chips="pick",
 )
 
-PLANE = 420  # px: the plane
-LINES = 170  # px: the panel below
-GAP = 62  # px: between them
-PLOT = 0.7  # share of the width for the lines; their names are to the right
 CROWD = 400  # other tokens that are drawn
-LARGE = 15  # pixels: the marker of the chosen layer
 SPANNED = {
     "all words": "all vectors of all layers",
     "these words": "these words' vectors of all layers",
     "their differences": "what sets these words apart in each layer",
 }
-DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
+DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dash", "solid", "dash", "dot")
 
 
-def draw(result: WordPath) -> Chart:
+def draw(result: WordPath) -> Figure:
     several = result.apart is not None
     title = "mean cosine of the occurrences with each other" if several else "cosine with the word's own input vector"
-    fig = kit.panels([PLANE, LINES], GAP, ("", title))
-    plane(fig, result)
-    curves(fig, result)
-    below = write_below(fig, key(result), 40)
-    return finish(fig, 30 + PLANE + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 30, "b": below})
-
-
-def plane(fig: Chart, result: WordPath) -> None:
-    """The paths over the crowd: the other tokens of the texts, at their positions at the chosen layer."""
-    crowd, tokens = result.crowd[result.layer][:CROWD], result.tokens[:CROWD]
-    everything = np.concatenate([result.paths.reshape(-1, 2), crowd])
-    ranges = [limits(everything[:, 0]), limits(everything[:, 1])]
-    fig.add_scatter(
-        x=crowd[:, 0].round(4),
-        y=crowd[:, 1].round(4),
-        mode="markers",
-        marker={"color": TEXT, "size": 5, "opacity": 0.55},
-        hovertext=[f"{label(token)}, {kit.layer_name(result.layer)}" for token in tokens],
-        hoverinfo="text",
-        row=1,
-        col=1,
-    )
-    for number, path in enumerate(result.paths):
-        track(fig, result, number, path)
-    words(fig, result, crowd, ranges)
-    title = kit.title(f"first component, {percent(result.explained[0])} of the variance", 8, 13)
-    fig.update_xaxes(range=ranges[0], title=title, row=1, col=1, **QUIET)
-    fig.update_yaxes(range=ranges[1], row=1, col=1, **QUIET)
-
-
-def track(fig: Chart, result: WordPath, number: int, path: np.ndarray) -> None:
-    """One path: a marker for each layer, a large one for the chosen layer."""
-    colour, layers = GROUPS[number], range(len(path))
-    marker = {
-        "color": colour,
-        "size": [LARGE if layer == result.layer else 7 for layer in layers],
-        "symbol": ["diamond" if layer == 0 else "circle" for layer in layers],
-    }
-    name = f"{number + 1}. {label(result.occurrences[number].word)}"
-    cosines = enumerate(result.to_input[number])
-    hovers = [f"{name}, {kit.layer_name(layer)}: cosine {value:.2f} with its input" for layer, value in cosines]
-    style: kit.Part = {"dash": DASHES[number], "marker": marker, "cliponaxis": None}
-    lead: kit.Part = {
-        "hovertext": hovers,
-        "hoverinfo": "text",
-        "customdata": [{"set": {"layer": layer}} for layer in layers],
-    }
-    fig.add_trace(kit.line(path[:, 0].round(4), path[:, 1].round(4), colour, **style, **lead), 1, 1)
-
-
-def words(fig: Chart, result: WordPath, crowd: np.ndarray, ranges: list[list[float]]) -> None:
-    """Names by priority: the paths at the chosen layer, their inputs, their layers, the crowd."""
-    names = [
-        Name(path[result.layer], f"{number} {clip(occurrence.word, 14)}", colour, LARGE)
-        for number, (path, occurrence, colour) in enumerate(
-            zip(result.paths, result.occurrences, GROUPS, strict=False), 1
-        )
+    component = f"first component, {percent(result.explained[0])} of the variance"
+    panels = [
+        Panel(plane(result), x=component),
+        Panel([curve(result)], title, "after layer"),
+        Panel([Text(key(result))]),
     ]
-    for layer in (0, *range(result.paths.shape[1] - 1, 0, -1)):
-        if layer != result.layer:
-            text = "input" if layer == 0 else str(layer)
-            names += [Name(path[layer], text, colour) for path, colour in zip(result.paths, GROUPS, strict=False)]
-    names += [Name(point, clip(token, 12), TEXT) for point, token in zip(crowd, result.tokens, strict=False)]
-    write_names(fig, names, PLANE, ranges, MONO, row=1, col=1)
+    return Figure(panels)
 
 
-def curves(fig: Chart, result: WordPath) -> None:
+def plane(result: WordPath) -> list[Points]:
+    """The paths; behind them the crowd: the other tokens of the texts, at their positions at the chosen layer."""
+    paths = [track(result, number, path) for number, path in enumerate(result.paths)]
+    crowd = result.crowd[result.layer][:CROWD].round(4)
+    tokens = result.tokens[:CROWD]
+    hover = [f"{token}, {layer_name(result.layer)}" for token in tokens]
+    return [*paths, Points(crowd[:, 0], crowd[:, 1], "grey", "dot", names=tokens, hover=hover)]
+
+
+def track(result: WordPath, number: int, path: np.ndarray) -> Points:
+    """One path: a point for each layer, a large one for the chosen layer."""
+    word = result.occurrences[number].word
+    names = ["input", *map(str, range(1, len(path)))]
+    names[result.layer] = f"{number + 1} {clip(word, 14)}"
+    hover = []
+    for layer, cosine in enumerate(result.to_input[number].tolist()):
+        hover.append(f"{number + 1}. {word}, {layer_name(layer)}: cosine {cosine:.2f} with its input")
+    return Points(
+        path[:, 0].round(4),
+        path[:, 1].round(4),
+        GROUPS[number],
+        names=names,
+        hover=hover,
+        doors=[{"set": {"layer": layer}} for layer in range(len(path))],
+        chosen=result.layer,
+        joined=True,
+        dash=DASHES[number],
+    )
+
+
+def curve(result: WordPath) -> Lines:
     """How alike the paths are, layer by layer; of a single one, its cosine with its own input."""
     values = result.to_input[0] if result.apart is None else result.apart
-    if result.apart is None:
-        name = label(result.occurrences[0].word, 8)
-        colour = GROUPS[0]
-    else:
-        name = "with each other"
-        colour = TEXT
-    lines = [kit.LayerLine(name, f"{values[-1]:.2f} {name}", values.round(4), colour, "solid")]
-    ends = (min(0.0, float(values.min())), 1.0)
-    kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)
+    name = clip(result.occurrences[0].word, 8) if result.apart is None else "with each other"
+    tone: Tone = "blue" if result.apart is None else "grey"
+    hover = [f"{name}, {layer_name(layer)}: {value:.2f}" for layer, value in enumerate(values.tolist())]
+    line = Line(name, values.round(4), f"{values[-1]:.2f} {name}", tone, hover=hover)
+    steps = ["in", *map(str, range(1, len(values)))]
+    doors = [{"set": {"layer": layer}} for layer in range(len(values))]
+    return Lines(steps, [line], high=1, chosen=result.layer, doors=doors)
 
 
-def key(result: WordPath) -> list[tuple[str, str]]:
-    """The sentence of each path under the picture."""
-    lines = [
-        (f"{i}. {safe(excerpt(o.sentence, o.start, o.end, 34))}", GROUPS[i - 1])
-        for i, o in enumerate(result.occurrences, 1)
-    ]
-    lines += [(remark, TEXT) for remark in remarks(result)]
-    return lines
+def key(result: WordPath) -> list[Words]:
+    """The sentence of each path."""
+    lines = []
+    for number, one in enumerate(result.occurrences, 1):
+        lines.append(Words(f"{number}. {excerpt(one.sentence, one.start, one.end, 34)}", GROUPS[number - 1]))
+    return [*lines, *map(Words, remarks(result))]
 
 
 def remarks(result: WordPath) -> list[str]:

@@ -4,11 +4,13 @@ import * as cells from "./marks_cells.js";
 import * as columns from "./marks_columns.js";
 import * as histogram from "./marks_histogram.js";
 import * as lines from "./marks_lines.js";
+import * as points from "./marks_points.js";
 import { fitting, FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
 import * as text from "./marks_text.js";
 import * as tokens from "./marks_tokens.js";
 
-const KINDS = { bars, cells, columns, histogram, lines, text, tokens };  // each with draw(mark, width, pen), and the numbers of its scale
+// each with draw(mark, width, pen), and the numbers of its scale
+const KINDS = { bars, cells, columns, histogram, lines, points, text, tokens };
 const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
 const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
 
@@ -36,15 +38,16 @@ export function draw(figure, width) {
     // 2. The panels, with their rows at the same heights.
     const titles = row.map((panel, i) => titleOf(panel, widths[i])), top = LINE * most(titles.map((lines) => lines.length));
     let x = 0, tallest = 0, aligned = null;
-    row.forEach(({ x: axis, marks: [mark, ...beside] }, i) => {
-      const found = KINDS[mark.kind].draw(scaled(mark), widths[i], { ...pen, beside, row: aligned, whole: width });
+    row.forEach(({ x: axis, y: down, marks: [mark, ...beside] }, i) => {
+      const found = KINDS[mark.kind].draw(scaled(mark), widths[i], { ...pen, beside, row: aligned, whole: width, y: down });
       if (row.length > 1) aligned ??= found.row;
       const inside = titles[i].map((line, at) => words(0, FONT + LINE * at, fitting(line, widths[i])));
       inside.push(`<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`);
       let { height } = found;
       if (axis) {
         height += AXIS;
-        inside.push(words(found.middle, top + height, axis, { anchor: "middle" }));
+        const room = 2 * Math.min(found.middle, widths[i] - found.middle);
+        inside.push(words(found.middle, top + height, fitting(axis, room), { anchor: "middle" }));
       }
       parts.push(`<g transform="translate(${Math.round(x)} ${y})">${inside.join("")}</g>`);
       tallest = Math.max(tallest, height);

@@ -22,10 +22,11 @@ export function attend(host, svg, marks, said, open) {
     if (!element) return;
     element.classList.add("pointed");
     const box = element.getBoundingClientRect();
-    const inside = pointer && mark.at?.((pointer.clientX - box.left) / box.width);  // a cell of an image
+    const inside = pointer && mark.at?.((pointer.clientX - box.left) / box.width, (pointer.clientY - box.top) / box.height);
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
-    place(tip, host, inside ? { ...box.toJSON(), left: pointer.clientX, right: pointer.clientX } : box);
+    const { clientX: x, clientY: y } = pointer ?? {};
+    place(tip, host, inside ? { left: x, right: x, top: y - 8, bottom: y + 16 } : box);
   };
   const press = (element) => {
     const { door } = marks[element.dataset.at];

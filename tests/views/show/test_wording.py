@@ -94,12 +94,12 @@ def test_dots_of_contrast_represent_all_words() -> None:
     """Words at the same place share a dot; the others have their own."""
     for size in (40, 5000):
         result = hand.contrast(size)
-        _, cloud, *named = contrast.draw(result).data
-        more = [re.search(r" and ([\d,]+) more$", text) for text in cloud.text]
+        *named, cloud, _ = contrast.draw(result).panels[0].marks
+        more = [re.search(r" and ([\d,]+) more: ", text) for text in cloud.hover]
         assert sum(1 + (int(m[1].replace(",", "")) if m else 0) for m in more) == size
         both = {(round(math.log(x), 3), round(math.log(y), 3)) for x, y in zip(cloud.x, cloud.y, strict=True)}
         assert (round(math.log(0.5), 3), round(math.log(0.1), 3)) in both
-        assert [list(trace.customdata) for trace in named] == [["&lt;img src=x onerror=1&gt;"], ["b"]]
+        assert [mark.names for mark in named] == [["<img src=x oner…"], ["b"]]
 
 
 def test_the_tokens_next_to_left_context_masks_do_not_overlap() -> None:

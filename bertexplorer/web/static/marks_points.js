@@ -1,0 +1,121 @@
+// Points in a plane, with lines through them and names beside those that have room.
+import { colour, dot, fitting, ink, least, most, path, SMALL, tickBelow, TOKEN, widest, widthOf, words } from "./marks_parts.js";
+
+const TALLEST = 440, FLATTEST = 0.62;  // the height, and its least share of the width
+const RADIUS = { dot: 2, small: 3, usual: 4.5 }, LARGE = 8;  // of points, and of the chosen one
+const ROOM = 0.08;  // beside the outermost points, of the distance between them
+const MANY = 1500;  // points that become one image
+const NEAR = 8;  // units from the pointer to a point of an image
+const NAME = 130;  // the most room for a name
+const LINE = 16, BELOW = 22, TICK = 76;  // a name; what stands below the points or beside their numbers; a number
+const DASHES = { dash: "7 4", dot: "2 4" };
+
+export const numbers = ({ x, y }) => [...x, ...y];
+
+export function draw(mark, width, { group, beside, y: title }) {
+  const all = [mark, ...beside.filter(({ kind }) => kind === "points")];
+  const tall = Math.round(Math.min(TALLEST, Math.max(300, FLATTEST * width)));
+  const left = (mark.log ? widest(powersOf(all, 1).map(written), SMALL) + 10 : 0) + (title ? BELOW : 0);
+
+  // 1. Both scales, with room around the outermost points.
+  const at = mark.log ? (value) => Math.log10(Math.max(1e-9, value)) : (value) => value;
+  const scale = (values, from, to) => {
+    const [low, high] = [least(values), most(values)], room = ROOM * (high - low) || 1;
+    return (value) => from + (to - from) * (at(value) - low + room) / (high - low + 2 * room);
+  };
+  const x = scale(all.flatMap((one) => one.x).map(at), left, width), y = scale(all.flatMap((one) => one.y).map(at), tall, 0);
+  const drawn = mark.log ? grid(all, x, y, { left, width, tall }) : [];
+  if (title) drawn.push(words(14, tall / 2, fitting(title, tall), { anchor: "middle", turned: -90 }));
+
+  // 2. Lines and points, the first marks on top; very many points are one image.
+  for (const one of [...all].reverse()) {
+    const places = one.x.map((value, i) => [x(value), y(one.y[i])]);
+    if (one.joined) drawn.push(path(places, `stroke="${colour(one.tone)}" stroke-width="2" stroke-dasharray="${DASHES[one.dash] ?? ""}"`));
+    if (one.size === "none") continue;
+    const radius = RADIUS[one.size ?? "usual"];
+    if (places.length > MANY) {
+      drawn.push(cloud(one, places, radius, { width, tall, group }));
+      continue;
+    }
+    places.forEach(([px, py], i) => {
+      const fill = `${colour(one.tones?.[i] ?? one.tone)}" fill-opacity="${one.opacity?.[i] ?? 1}`;
+      drawn.push(group({ hover: one.hover?.[i] ?? one.names?.[i] ?? "", door: one.doors?.[i] }, [
+        dot(px, py, Math.max(9, radius), "transparent"), dot(px, py, i === one.chosen ? LARGE : radius, fill),
+      ]));
+    });
+  }
+
+  // 3. The names of the chosen points, then the others, where nothing else stands.
+  const named = all.flatMap((one) => (one.names ?? []).map((name, i) => ({
+    name: fitting(name, NAME, SMALL), first: i === one.chosen, off: i === one.chosen ? LARGE : RADIUS[one.size ?? "usual"] ?? 0,
+    place: [x(one.x[i]), y(one.y[i])], tone: one.tones?.[i] ?? one.tone,
+  }))).filter(({ name }) => name).sort((a, b) => b.first - a.first);
+  drawn.push(...placed(named, left, width, tall));
+  return { drawn, height: tall + (mark.log ? BELOW : 0), middle: (left + width) / 2 };
+}
+
+/** Powers of ten from 1 downwards, two decades apart, so many decades that *all* have; or *times* as far apart. */
+function powersOf(all, times) {
+  const lowest = Math.log10(Math.max(1e-9, least(all.flatMap((one) => [...one.x, ...one.y]))));
+  return Array.from({ length: 1 + Math.floor(-lowest / (2 * times)) }, (_, i) => -2 * times * i);
+}
+
+const written = (power) => `${Number((10 ** (power + 2)).toPrecision(3))} %`.replace("e-", "e−");
+
+/** Lines at the powers of ten, with their shares in per cent. */
+function grid(all, x, y, { left, width, tall }) {
+  const lines = [];
+  for (const power of powersOf(all, 1)) {
+    const height = y(10 ** power);
+    lines.push(path([[left, height], [width, height]], 'class="grid"'));
+    lines.push(words(left - 6, height + 4, written(power), { anchor: "end", kind: "small" }));
+  }
+  const isNarrow = width - left < TICK * powersOf(all, 1).length;
+  for (const power of powersOf(all, isNarrow ? 2 : 1)) {
+    lines.push(path([[x(10 ** power), 0], [x(10 ** power), tall]], 'class="grid"'));
+    lines.push(tickBelow(x(10 ** power), tall + 16, written(power), width));
+  }
+  return lines;
+}
+
+/** Very many points as one image, in which the pointer finds the nearest. */
+function cloud(mark, places, radius, { width, tall, group }) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [2 * width, 2 * tall];
+  const context = canvas.getContext("2d");
+  context.fillStyle = colour(mark.tone);
+  places.forEach(([x, y], i) => {
+    context.globalAlpha = mark.opacity?.[i] ?? 1;
+    context.beginPath();
+    context.arc(2 * x, 2 * y, 2 * radius, 0, 2 * Math.PI);
+    context.fill();
+  });
+  const nearest = (px, py) => {
+    let best = -1, far = NEAR ** 2;
+    places.forEach(([x, y], i) => {
+      const distance = (x - px * width) ** 2 + (y - py * tall) ** 2;
+      if (distance < far) [best, far] = [i, distance];
+    });
+    return { hover: mark.hover?.[best] ?? "" };
+  };
+  return group({ hover: "", at: nearest }, [`<image href="${canvas.toDataURL()}" x="0" y="0" width="${width}" height="${tall}"/>`]);
+}
+
+/** As many of *named* as find room, by priority: above their points, below them, or beside them. */
+function placed(named, left, width, tall) {
+  const taken = named.map(({ place: [x, y], off }) => [x - off, y - off, x + off, y + off]);
+  const drawn = [];
+  for (const { name, place: [x, y], off, tone } of named) {
+    const wide = widthOf(name, TOKEN) + 4, apart = off + 2;
+    const boxes = [
+      [x - wide / 2, y - apart - LINE], [x - wide / 2, y + apart], [x + apart, y - LINE / 2], [x - apart - wide, y - LINE / 2],
+    ].map(([from, top]) => [from, top, from + wide, top + LINE]);
+    const isFree = (box) => box[0] >= left && box[2] <= width && box[1] >= 0 && box[3] <= tall
+      && taken.every((other) => box[2] <= other[0] || other[2] <= box[0] || box[3] <= other[1] || other[3] <= box[1]);
+    const box = boxes.find(isFree);
+    if (!box) continue;
+    taken.push(box);
+    drawn.push(words((box[0] + box[2]) / 2, box[3] - 4, name, { anchor: "middle", style: `fill:${ink(tone)};font-size:${SMALL}px` }));
+  }
+  return drawn;
+}
