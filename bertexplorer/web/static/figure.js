@@ -82,6 +82,7 @@ class Figure extends HTMLElement {
   #resizeObserver = null;
   #unwatch = null;  // stops a picture from following the width
   #pendingPoint = null;  // a point that was pressed while the next figure was loading
+  #pendingMark = null;  // the same of a figure of marks: its place among them
   figure = null;
   stale = false;  // the next figure is loading
 
@@ -142,13 +143,17 @@ class Figure extends HTMLElement {
     this.#clear();
     const host = h("div", { class: "drawn" });
     this.append(this.#buttons(figure.buttons?.map(({ text, door }) => ({ text, ...door }))), host);
+    let drawn = [];
     const paint = () => {
       const by = magnification(this, drawMarks(figure, WIDE).height);
       const { svg, height, marks } = drawMarks(figure, Math.round(this.clientWidth / by));
+      drawn = marks;
       this.style.minHeight = `${Math.round(by * height)}px`;
       host.replaceChildren(svg);
       this.#unwatch?.();
-      this.#unwatch = attend(host, svg, marks, said, (door) => this.#fire(door));
+      this.#unwatch = attend(host, svg, marks, said, (door, at) => {
+        if (this.stale) this.#pendingMark = at; else this.#fire(door);
+      });
     };
     try {
       paint();
@@ -158,6 +163,9 @@ class Figure extends HTMLElement {
       throw error;
     }
     if (hadFocus) host.firstChild.focus();
+    const pressed = drawn[this.#pendingMark];
+    this.#pendingMark = null;
+    if (pressed?.door) setTimeout(() => this.#fire(pressed.door));  // once the page shows this answer
     let width = this.clientWidth;
     this.#resizeObserver = new ResizeObserver(() => {
       if (this.clientWidth === width || !this.clientWidth) return;
@@ -186,7 +194,7 @@ class Figure extends HTMLElement {
 
   clear() {
     this.#number += 1;
-    this.#pendingPoint = null;
+    this.#pendingPoint = this.#pendingMark = null;
     this.#clear();
     this.figure = null;
     this.style.minHeight = "";

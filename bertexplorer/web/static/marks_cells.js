@@ -74,7 +74,7 @@ export function draw(mark, width, { group, row: given, whole }) {
     ]));
   }));
 
-  // 3. Frames and crosses.
+  // 3. Frames and crosses, which let presses through.
   const marked = (mark.framed ?? []).map(([i, j]) => {
     const [x, y] = place(i, j);
     return path([[x, y], [x + across, y], [x + across, y + tall], [x, y + tall], [x, y]], 'stroke="#d55e00" stroke-width="2"');
@@ -83,7 +83,7 @@ export function draw(mark, width, { group, row: given, whole }) {
     const [x, y] = place(i, j), [cx, cy] = [x + across / 2, y + tall / 2];
     marked.push(path([[cx - 6, cy - 6], [cx + 6, cy + 6]], 'class="cross"'), path([[cx - 6, cy + 6], [cx + 6, cy - 6]], 'class="cross"'));
   }
-  const drawn = [...names, `<g class="tinted">${cells.join("")}</g>`, ...marked];
+  const drawn = [...names, `<g class="tinted">${cells.join("")}</g>`, `<g style="pointer-events:none">${marked.join("")}</g>`];
   return { drawn, height: above + tall * rows.length, middle: (start + width) / 2, row: { above, height: tall } };
 }
 

@@ -4,7 +4,7 @@ import { h } from "./kit.js";
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Let people read and press the *marks* of *svg*, which lies in *host* and is called *said*. *open* gets the door of one that is
- *  pressed. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function that ends it. */
+ *  pressed, and its place among them. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function that ends it. */
 export function attend(host, svg, marks, said, open) {
   const tip = h("div", { class: "tip", hidden: true });
   host.append(tip);
@@ -29,8 +29,8 @@ export function attend(host, svg, marks, said, open) {
     place(tip, host, inside ? { left: x, right: x, top: y - 8, bottom: y + 16 } : box);
   };
   const press = (element) => {
-    const { door } = marks[element.dataset.at];
-    if (door) open(door);
+    const { at } = element.dataset, { door } = marks[at];
+    if (door) open(door, Number(at));
   };
   const go = (element) => {
     element.setAttribute("tabindex", "-1");
