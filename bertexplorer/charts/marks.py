@@ -17,7 +17,7 @@ import orjson
 VERSION = 1  # of the JSON
 Tone = Literal["blue", "pale", "orange", "green", "grey", "pink", "ochre", "sky", "brown"]
 GROUPS: tuple[Tone, ...] = ("blue", "orange", "green", "pink", "ochre", "sky", "brown")  # for things without an order
-Palette = Literal["shades", "signed", "root", "strong"]
+Palette = Literal["shades", "signed", "root", "strong", "groups"]
 Numbers = Sequence[float] | np.ndarray
 Dash = Literal["solid", "dash", "dot"]
 Unit = Literal["", "share"]  # a share is written in per cent
@@ -121,11 +121,14 @@ class Band:
 @dataclass(frozen=True)
 class Cells:
     """A table of coloured cells. *palette*: "shades", from pale to blue, on which words can be read; "signed", orange
-    below 0 and blue above; "root" and "strong", the same two up to dark colours, the first for the root of a share.
+    below 0 and blue above; "root" and "strong", the same two up to dark colours, the first for the root of a share;
+    "groups", whose values are places in GROUPS.
     *low*, *high*: the ends of the palette, else those of the values. *text*: in each cell, where a word may be cut and
     a number is not; *hover*, *doors*: for each cell. *columns*: may be empty. *framed*, *crossed*: (row, column) of the
     cells with a frame or a cross. A value that is not a number leaves its cell empty.
-    *numbers*: those that the pointer shows, if they are not the values and there is no *hover*."""
+    Without *hover*, the pointer shows the row, the column and *numbers*, else the values, in *unit*; *verb* says what
+    the row does to the column.
+    """
 
     kind: ClassVar = "cells"
     rows: Sequence[str]
@@ -141,6 +144,22 @@ class Cells:
     framed: Sequence[tuple[int, int]] = ()
     crossed: Sequence[tuple[int, int]] = ()
     numbers: Any = None
+    verb: str = ""
+    unit: Unit = ""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A picture that is cut into a table of tiles, such as a matrix for each head. *picture*: a data URI. *hover*,
+    *doors*: for each tile. *framed*: (row, column) of the tiles with a frame."""
+
+    kind: ClassVar = "tiles"
+    picture: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    hover: Sequence[Sequence[str]]
+    doors: Sequence[Sequence[Door]] = ()
+    framed: Sequence[tuple[int, int]] = ()
 
 
 # Lines
@@ -203,6 +222,24 @@ class Points:
     log: bool = False
 
 
+# Arcs
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Lines between the names on the left and those on the right. *links*: (row on the left, row on the right, weight);
+    more weight is a thicker line. *strong*: the rows on the left that stand out. *notes*: beside the names on the
+    right. *unit*: of the weights."""
+
+    kind: ClassVar = "arcs"
+    left: Sequence[str]
+    right: Sequence[str]
+    links: Sequence[tuple[int, int, float]]
+    strong: Sequence[int] = ()
+    notes: Sequence[str] = ()
+    unit: Unit = ""
+
+
 # Words
 
 
@@ -243,7 +280,7 @@ class Text:
     lines: Sequence[Words]
 
 
-Mark = Bars | Columns | Histogram | Rule | Band | Cells | Lines | Points | Tokens | Text
+Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Text
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bertexplorer.charts import kit
 from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar as Mark, Bars, Panel, Tone
 from bertexplorer.charts.style import ACCENT, PALE, label, safe
 
 HEIGHT = 44  # pixels of a passage
@@ -36,3 +37,14 @@ def draw_passages(fig: Chart, row: int, first: str, bars: Sequence[Bar], ends: S
     fig.update_yaxes(range=[len(bars) - 0.6, -0.8], **kit.HIDDEN, row=row, col=1)
     fig.update_xaxes(range=list(ends), **kit.HIDDEN, row=row, col=1)
     fig.add_annotation(kit.above("the second text and the others, best first; press one to open it", 4, row=row))
+
+
+def passages_panel(first: str, bars: Sequence[Bar]) -> Panel:
+    """The passages by their rank. *first*: the first text."""
+    others = " | ".join(bar.text for bar in bars)
+    marks = []
+    for rank, bar in enumerate(bars, 1):
+        door = {"text": first, "pair": bar.text, "set": {"others": others}}
+        tone: Tone = "blue" if bar.own else "pale"
+        marks.append(Mark(f"{rank}. {bar.text}", bar.value, bar.number, tone, f"{bar.text}: {bar.number}", door))
+    return Panel([Bars(marks, above=True)], "the second text and the others, best first; press one to open it")

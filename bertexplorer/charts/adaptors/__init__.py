@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from bertexplorer.charts import kit
-from bertexplorer.charts.adaptors import bars, cells, columns, histogram, lines, points, text, tokens
+from bertexplorer.charts.adaptors import arcs, bars, cells, columns, histogram, lines, points, text, tiles, tokens
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.chart import Chart, spans
 from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule
 from bertexplorer.charts.style import finish, safe
 
 KINDS: dict[str, ModuleType] = {
+    "arcs": arcs,
     "bars": bars,
     "cells": cells,
     "columns": columns,
@@ -23,6 +24,7 @@ KINDS: dict[str, ModuleType] = {
     "lines": lines,
     "points": points,
     "text": text,
+    "tiles": tiles,
     "tokens": tokens,
 }
 # pixels: a line of a title, an axis, between two panels

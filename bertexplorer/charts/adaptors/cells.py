@@ -6,17 +6,20 @@ from bertexplorer.charts import kit
 from bertexplorer.charts.adaptors.place import Place, hover
 from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Cells
-from bertexplorer.charts.style import INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
+from bertexplorer.charts.style import GROUPS, INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
 from bertexplorer.charts.tiles import ROOT
 
-PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED}
+STEPS = [[edge / len(GROUPS), shade] for i, shade in enumerate(GROUPS) for edge in (i, i + 1)]
+PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED, "groups": STEPS}
 ROW, TALL, NAMES = 30, 42, 90  # pixels: a row of one line, of two, the names of the columns
+TALLEST, NAME = 1800, 16  # pixels: all rows, the least for a name
+MOST = 60  # names of columns
 LETTERS = 28  # of a line of the name of a row
 
 
 def height(mark: Cells) -> int:
     tall = any("\n" in text for row in (mark.rows, *mark.text) for text in row)
-    return max(120, (TALL if tall else ROW) * len(mark.rows))
+    return min(TALLEST, max(120, (TALL if tall else ROW) * len(mark.rows)))
 
 
 def above(mark: Cells) -> int:
@@ -25,18 +28,25 @@ def above(mark: Cells) -> int:
 
 def draw(fig: Chart, mark: Cells, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
-    values = np.asarray(mark.values, dtype=float)
+    values = np.asarray(mark.values)
+    if values.dtype.kind != "f":
+        values = values.astype(float)
     low, high = ends(mark, values)
     # 1. The cells, with frames and crosses.
     text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text] if mark.text else None
     hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
     if mark.numbers is not None:
         hovers = [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
-    style = {"textfont": {"size": 12} if mark.palette in ("root", "strong") else kit.ink(12)}
+    tip = {}
+    if mark.verb:
+        form = ".1%" if mark.unit == "share" else ".3~f"
+        tip = {"hovertemplate": f"%{{y}} {mark.verb} %{{x}}: %{{z:{form}}}<extra></extra>"}
+    style = {"textfont": {"size": 12} if mark.palette in ("root", "strong", "groups") else kit.ink(12)}
     gap = 2 if values.shape[1] <= 100 else 0
     colours = PALETTES[mark.palette]
     fig.add_trace(
-        kit.cells(values, colours, low, high, text=text, hover=hovers, gap=gap, hoverongaps=False, **style), **panel
+        kit.cells(values, colours, low, high, text=text, hover=hovers, gap=gap, hoverongaps=False, **style, **tip),
+        **panel,
     )
     for i, j in mark.framed:
         box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
@@ -49,9 +59,11 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
     font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
     letters = 14 if mark.tokens else LETTERS
     rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
-    fig.update_yaxes({**kit.down(rows), **font}, **panel)
+    step = max(1, -(-NAME * len(rows) // height(mark)))
+    fig.update_yaxes({**kit.down(rows, step=step), **font}, **panel)
     if mark.columns:
-        names = kit.ticks([label(name.replace("\n", " "), 14) for name in mark.columns])
+        step = max(1, -(-len(mark.columns) // MOST))
+        names = kit.ticks([label(name.replace("\n", " "), 14) for name in mark.columns], step=step)
         level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
         angle = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
         fig.update_xaxes({**angle, **names, **font}, **panel)
@@ -61,6 +73,8 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
 
 def ends(mark: Cells, values: np.ndarray) -> tuple[float, float]:
     """The ends of the palette of *mark*."""
+    if mark.palette == "groups":
+        return -0.5, len(GROUPS) - 0.5
     finite = values[np.isfinite(values)]
     low = mark.low if mark.low is not None else float(finite.min(initial=0.0))
     high = mark.high if mark.high is not None else float(finite.max(initial=low + 1e-9))

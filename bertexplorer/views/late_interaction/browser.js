@@ -1,16 +1,14 @@
 // Late interaction: each token of a query finds its best match in a passage, and the cosines of the matches are added up: MaxSim
 // (ColBERT; Khattab and Zaharia, 2020), with the vectors of one layer.
-import {
-  above, beyondLimit, cells, Chart, clip, decimal, down, fromZero, grouped, heightOf, ink, joinNames, label, ORANGE, quote, SHADES, ticks,
-} from "../chart.js";
+import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../chart.js";
 import { argmax, dot, most, range, sum } from "../numbers.js";
-import { alone, drawPassages, parseTexts, PASSAGE } from "../passages.js";
+import { alone, parseTexts, passagesPanel } from "../passages.js";
 import { Refusal } from "../tokens.js";
 import { ordinaryTokens, placesInPair } from "../units.js";
 import { baseline, layerOf, unit } from "../vectors.js";
 
 const NOTHING = "A text has only [CLS] and [SEP], and these are left out. Type a sentence.";
-const MAX_CELLS = 20_000, ROW = 30, GAP = 70;  // pixels: a token of the query, between the panels
+const MAX_CELLS = 20_000;
 const NUMBERED = 12, DRAWN = 60;  // tokens of the passage up to which cells show their numbers; tokens of each side that are drawn
 
 export async function run(bert, text, options) {
@@ -57,35 +55,22 @@ export function rows({ query, passage, cosines, matches, score }) {
 }
 
 export function draw(result) {
-  const { passages, first } = result;
-  const heights = [Math.max(120, ROW * Math.min(DRAWN, result.query.length)), ...(passages.length ? [PASSAGE * passages.length] : [])];
-  const chart = Chart.panels(heights, GAP);
-  drawCells(chart, result);
-  const ranked = passages.map((one) => ({ ...one, number: decimal(one.value) }));
-  if (ranked.length) drawPassages(chart, 2, first, ranked, fromZero(ranked.map((one) => one.value)));
-  return chart.finish(Math.max(300, heightOf(heights, GAP) + 120), { margin: { l: 8, r: 44, t: 104, b: 8 } });
+  const panels = [{ title: "the best match of each row is framed", marks: [table(result)] }];
+  const ranked = result.passages.map((one) => ({ ...one, number: decimal(one.value) }));
+  if (ranked.length) panels.push(passagesPanel(result.first, ranked));
+  return { marks: 1, panels };
 }
 
-function drawCells(chart, { cosines, matches, ...result }) {
-  const query = result.query.slice(0, DRAWN);
-  const passage = result.passage.slice(0, DRAWN);
-  const part = cosines.slice(0, DRAWN).map((row) => row.slice(0, DRAWN));
-  const isSmall = passage.length <= NUMBERED;
-  const text = part.map((row) => row.map((one) => (isSmall ? decimal(one) : "")));
-  const hover = query.map((token, i) => passage.map((other, j) => `${label(token)} and ${label(other)}: ${decimal(part[i][j], 3)}`));
-  chart.add(
-    cells(part.map((row) => row.map((one) => Math.max(0, Math.min(1, one)))), SHADES, 0, 1, {
-      text, hover, textfont: ink(12), gap: 2,
-    }),
-    1,
-  );
-  matches.slice(0, DRAWN).forEach((j, i) => {
-    if (j < DRAWN) chart.shape({ type: "rect", line: { color: ORANGE, width: 2 }, x0: j - 0.5, x1: j + 0.5, y0: i - 0.5, y1: i + 0.5 }, 1);
-  });
-  const names = (tokens) => tokens.map((token) => label(token, 14));
-  chart.axes("x", { side: "top", tickangle: -60, ticklabeloverflow: "allow", showgrid: false, ...ticks(names(passage), { mono: 13 }) }, 1);
-  chart.axes("y", down(names(query), { mono: 13 }), 1);
-  chart.note(above("the best match of each row is framed", 74, { row: 1 }));
+/** The cosine of each token of the query with each of the passage; the best match of a row is framed. */
+function table(result) {
+  const [query, passage] = [result.query, result.passage].map((tokens) => tokens.slice(0, DRAWN));
+  const cosines = result.cosines.slice(0, DRAWN).map((row) => row.slice(0, DRAWN));
+  return {
+    kind: "cells", rows: query, columns: passage, values: cosines.map((row) => row.map((one) => Math.max(0, Math.min(1, one)))),
+    low: 0, high: 1, text: passage.length <= NUMBERED ? cosines.map((row) => row.map((one) => decimal(one))) : undefined,
+    hover: query.map((token, i) => passage.map((other, j) => `${token} and ${other}: ${decimal(cosines[i][j], 3)}`)),
+    tokens: true, framed: result.matches.slice(0, DRAWN).map((j, i) => [i, j]).filter(([, j]) => j < DRAWN),
+  };
 }
 
 export const colours = ({ shown }) => shown;

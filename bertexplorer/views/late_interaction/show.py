@@ -1,20 +1,8 @@
 """Figure for late interaction: the cosine of each token of the query with each of the passage, the best ones framed."""
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.passages import HEIGHT, Bar, draw_passages
-from bertexplorer.charts.style import (
-    MONO,
-    ORANGE,
-    SHADES,
-    beyond_limit,
-    clip,
-    decimal,
-    finish,
-    join_names,
-    label,
-    quote,
-)
+from bertexplorer.charts.marks import Cells, Figure, Panel
+from bertexplorer.charts.passages import Bar, passages_panel
+from bertexplorer.charts.style import beyond_limit, clip, decimal, join_names, quote
 from bertexplorer.views.late_interaction.compute import LateInteraction
 from bertexplorer.views.view import Example, View
 
@@ -67,44 +55,33 @@ VIEW = View(
     ),
 )
 
-ROW, GAP = 30, 70  # pixels: a token of the query, the gap between the panels
 NUMBERED = 12  # tokens of the passage up to which cells show their numbers
 DRAWN = 60  # tokens of each side
 
 
-def draw(result: LateInteraction) -> Chart:
+def draw(result: LateInteraction) -> Figure:
     """The table of cosines; below, the passages by their scores if there are several."""
-    heights = [max(120, ROW * len(result.query[:DRAWN]))]
-    heights += [HEIGHT * len(result.passages)] if result.passages else []
-    fig = kit.panels(heights, GAP)
-    draw_cells(fig, result)
+    panels = [Panel([table(result)], "the best match of each row is framed")]
     if result.passages:
         bars = [Bar(passage.text, passage.score, decimal(passage.score), passage.own) for passage in result.passages]
-        draw_passages(fig, 2, result.first, bars, kit.from_zero([bar.value for bar in bars]))
-    return finish(fig, max(300, kit.height_of(heights, GAP) + 120), margin={"l": 8, "r": 44, "t": 104, "b": 8})
+        panels.append(passages_panel(result.first, bars))
+    return Figure(panels)
 
 
-def draw_cells(fig: Chart, result: LateInteraction) -> None:
-    query = result.query[:DRAWN]
-    passage = result.passage[:DRAWN]
+def table(result: LateInteraction) -> Cells:
+    """The cosine of each token of the query with each of the passage; the best match of a row is framed."""
+    query, passage = result.query[:DRAWN], result.passage[:DRAWN]
     cosines = result.cosines[:DRAWN, :DRAWN]
-    small = len(passage) <= NUMBERED
-    text = [[decimal(float(value)) if small else "" for value in line] for line in cosines]
-    hovers = [
-        [f"{label(token)} and {label(other)}: {decimal(float(cosines[i, j]), 3)}" for j, other in enumerate(passage)]
-        for i, token in enumerate(query)
-    ]
-    cells = kit.cells(cosines.clip(0, 1), SHADES, 0, 1, text=text, hover=hovers, textfont=kit.ink(12), gap=2)
-    fig.add_trace(cells, 1, 1)
-    for i, j in enumerate(result.matches.tolist()[:DRAWN]):
-        if j < DRAWN:
-            box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
-            fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, row=1, col=1, **box)
-    font = {"tickfont": {"family": MONO, "size": 13}}
-    names = kit.ticks([label(token, 14) for token in passage])
-    fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
-    fig.update_yaxes(**kit.down([label(token, 14) for token in query], mono=13), row=1, col=1)
-    fig.add_annotation(kit.above("the best match of each row is framed", 74, row=1))
+    hover = []
+    for token, values in zip(query, cosines.tolist(), strict=True):
+        hover.append(
+            [f"{token} and {other}: {decimal(value, 3)}" for other, value in zip(passage, values, strict=True)]
+        )
+    text = []
+    if len(passage) <= NUMBERED:
+        text = [[decimal(value) for value in line] for line in cosines.tolist()]
+    best = [(i, j) for i, j in enumerate(result.matches.tolist()[:DRAWN]) if j < DRAWN]
+    return Cells(query, passage, cosines.clip(0, 1), low=0, high=1, text=text, hover=hover, tokens=True, framed=best)
 
 
 def colours(result: LateInteraction) -> dict[int, float]:

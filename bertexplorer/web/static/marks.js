@@ -1,4 +1,5 @@
 // Marks: draws a figure (charts/marks.py says what one is) as an SVG: for the page, a widget, a site, and a file.
+import * as arcs from "./marks_arcs.js";
 import * as bars from "./marks_bars.js";
 import * as cells from "./marks_cells.js";
 import * as columns from "./marks_columns.js";
@@ -7,10 +8,11 @@ import * as lines from "./marks_lines.js";
 import * as points from "./marks_points.js";
 import { fitting, FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
 import * as text from "./marks_text.js";
+import * as tiles from "./marks_tiles.js";
 import * as tokens from "./marks_tokens.js";
 
 // each with draw(mark, width, pen), and the numbers of its scale
-const KINDS = { bars, cells, columns, histogram, lines, points, text, tokens };
+const KINDS = { arcs, bars, cells, columns, histogram, lines, points, text, tiles, tokens };
 const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
 const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
 

@@ -1,12 +1,13 @@
 // Cells: a table whose colours are numbers, with names on the left and above.
-import { FONT, fitting, isDark, path, rectangle, shading, short, SMALL, TOKEN, widest, words, wrapped } from "./marks_parts.js";
+import { FONT, fitting, frame, isDark, path, rectangle, shading, short, SMALL, TOKEN, widest, words, wrapped } from "./marks_parts.js";
 
 const ROW = 30, LINE = 16;  // a row of one line; each further line in its cells
 const NAMES = 0.32, APART = 8;  // the room for the names of rows, a share of the width; and beside them
 const MOST_LINES = 4;  // of the name of a row
 const TURNED = -60, LONGEST = 110;  // degrees of the names of narrow columns, and their room
 const FEW = 60;  // rows that are as tall as their names
-const MANY = 1000;  // cells that become one image, which is drawn much faster
+const TALLEST = 1100;  // more rows than FEW
+const MANY = 1000;  // cells that become an image of each row, or one of many rows, which are drawn much faster
 const DOWN = Math.sin(Math.PI / 3), ACROSS = Math.cos(Math.PI / 3);  // what a turned name takes
 
 export const numbers = ({ values }) => values.flat();
@@ -32,7 +33,7 @@ export function draw(mark, width, { group, row: given, whole }) {
   if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
   const named = rows.map((name) => linesOf(name, start - APART, tokens));
   const most = Math.max(1, ...(text ?? []).flat().map((one) => one.split("\n").length), ...named.map((lines) => lines.length));
-  const tall = given?.height ?? (rows.length > FEW ? LINE : ROW) + LINE * (most - 1) * 0.75;
+  const tall = given?.height ?? (rows.length > FEW ? Math.min(LINE, TALLEST / rows.length) : ROW) + LINE * (most - 1) * 0.75;
   const names = [];
   const every = level ? 1 : Math.ceil(14 / across);  // of very narrow columns, some have a name
   columns.forEach((name, j) => {
@@ -40,7 +41,8 @@ export function draw(mark, width, { group, row: given, whole }) {
     const place = level ? { anchor: "middle" } : { turned: TURNED };
     names.push(words(start + across * (j + 0.5), above - 7, fitting(name, level ? across - 4 : longest, size, tokens), { ...place, kind }));
   });
-  if (hasNames) named.forEach((lines, i) => lines.forEach((line, at, all) => {
+  const everyRow = Math.ceil(14 / tall);
+  if (hasNames) named.forEach((lines, i) => i % everyRow === 0 && lines.forEach((line, at, all) => {
     const y = above + tall * (i + 0.5) + 5 + LINE * (at - (all.length - 1) / 2);
     names.push(words(start - APART, y, fitting(line, start - APART, size, tokens), { anchor: "end", kind: at ? "small" : kind }));
   }));
@@ -53,14 +55,16 @@ export function draw(mark, width, { group, row: given, whole }) {
     return fitting(line, across - 8, SMALL);
   };
   const shade = shading(mark.palette, low, high), gap = across > 8 ? 1 : 0;
-  const said = (i, j) => hover?.[i]?.[j] || `${rows[i].split("\n")[0]}, ${columns[j] ?? j + 1}: ${short((mark.numbers ?? values)[i][j])}`;
+  const said = (i, j) => hover?.[i]?.[j] || describe(mark, i, j);
   const place = (i, j) => [start + across * j, above + tall * i];
   const cells = [];
   if (!text && values.length * count > MANY) {
-    values.forEach((line, i) => {
-      const mark = { at: (x) => ({ hover: said(i, Math.floor(x * count)) }), hover: rows[i] };
-      cells.push(group(mark, [stripe(line, shade, [start, above + tall * i, across * count, tall - (rows.length > FEW ? 0 : 4)])]));
-    });
+    const image = (part, i, height, hover) => {
+      const at = (x, y) => ({ hover: said(i + Math.floor(y * part.length), Math.floor(x * count)) });
+      cells.push(group({ at, hover }, [pictureOf(part, shade, [start, above + tall * i, across * count, height])]));
+    };
+    if (rows.length > FEW) image(values, 0, tall * rows.length, `${rows.length} × ${count}`);
+    else values.forEach((line, i) => image([line], i, tall - 4, rows[i]));
   } else values.forEach((line, i) => line.forEach((value, j) => {
     const [x, y] = place(i, j), isNumber = value !== null && value !== undefined;
     if (!isNumber && !text?.[i]?.[j]) return;
@@ -76,8 +80,7 @@ export function draw(mark, width, { group, row: given, whole }) {
 
   // 3. Frames and crosses, which let presses through.
   const marked = (mark.framed ?? []).map(([i, j]) => {
-    const [x, y] = place(i, j);
-    return path([[x, y], [x + across, y], [x + across, y + tall], [x, y + tall], [x, y]], 'stroke="#d55e00" stroke-width="2"');
+    return frame(...place(i, j), across, tall);
   });
   for (const [i, j] of mark.crossed ?? []) {
     const [x, y] = place(i, j), [cx, cy] = [x + across / 2, y + tall / 2];
@@ -93,12 +96,19 @@ function linesOf(name, width, tokens) {
   return tokens ? lines : lines.flatMap((line) => wrapped(line, width)).slice(0, MOST_LINES);
 }
 
-/** An image of a row, with a pixel for each cell; gaps are transparent. */
-function stripe(values, shade, [x, y, width, height]) {
+/** What the pointer shows at a cell without a text of its own. */
+function describe({ rows, columns = [], values, numbers, verb, unit }, i, j) {
+  const [row] = rows[i].split("\n"), column = columns[j] ?? j + 1, number = (numbers ?? values)[i][j];
+  const written = unit === "share" && Number.isFinite(number) ? `${short(100 * number)} %` : short(number);
+  return `${row}${verb ? ` ${verb}` : ","} ${column}: ${written}`;
+}
+
+/** An image with a pixel for each cell; gaps are transparent. */
+function pictureOf(rows, shade, [x, y, width, height]) {
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [values.length, 1];
-  const context = canvas.getContext("2d"), pixels = context.createImageData(values.length, 1);
-  values.forEach((value, at) => {
+  [canvas.width, canvas.height] = [rows[0].length, rows.length];
+  const context = canvas.getContext("2d"), pixels = context.createImageData(canvas.width, canvas.height);
+  rows.flat().forEach((value, at) => {
     if (value !== null) pixels.data.set([...shade(value).match(/\d+/g).map(Number), 255], 4 * at);
   });
   context.putImageData(pixels, 0, 0);

@@ -4,7 +4,8 @@ import { h } from "./kit.js";
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Let people read and press the *marks* of *svg*, which lies in *host* and is called *said*. *open* gets the door of one that is
- *  pressed, and its place among them. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function that ends it. */
+ *  pressed, and its place among them. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function
+ *  that ends it. */
 export function attend(host, svg, marks, said, open) {
   const tip = h("div", { class: "tip", hidden: true });
   host.append(tip);
@@ -22,11 +23,13 @@ export function attend(host, svg, marks, said, open) {
     if (!element) return;
     element.classList.add("pointed");
     const box = element.getBoundingClientRect();
-    const inside = pointer && mark.at?.((pointer.clientX - box.left) / box.width, (pointer.clientY - box.top) / box.height);
+    const share = (at, from, to) => Math.max(0, Math.min(1 - 1e-9, (at - from) / (to - from)));
+    const inside = pointer  // a cell of an image
+      && mark.at?.(share(pointer.clientX, box.left, box.right), share(pointer.clientY, box.top, box.bottom));
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
     const { clientX: x, clientY: y } = pointer ?? {};
-    place(tip, host, inside ? { left: x, right: x, top: y - 8, bottom: y + 16 } : box);
+    place(tip, host, inside ? { left: x, right: x, top: Math.max(box.top, y - 12), bottom: Math.min(box.bottom, y + 12) } : box);
   };
   const press = (element) => {
     const { at } = element.dataset, { door } = marks[at];
@@ -51,6 +54,7 @@ export function attend(host, svg, marks, said, open) {
   svg.addEventListener("focusout", () => show(null));
   svg.addEventListener("keydown", (event) => {
     const all = [...svg.querySelectorAll(".mark")], at = all.indexOf(document.activeElement), step = STEPS[event.key];
+    if (!all.length) return;
     if (step) go(all[Math.max(0, Math.min(all.length - 1, at + step))]);
     else if (event.key === "Home") go(all[0]);
     else if (event.key === "End") go(all.at(-1));

@@ -17,6 +17,7 @@ const TONES = {
 };
 const PALETTES = {
   shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"],  // light enough for dark words
+  groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
   root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
 };
 
@@ -57,12 +58,19 @@ export function path(points, attributes) {
   return `<path d="${steps.join("")}" fill="none" ${attributes}/>`;
 }
 
+/** A frame around a place. */
+export function frame(x, y, width, height, thick = 2) {
+  const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
+  return path(corners, `stroke="#d55e00" stroke-width="${thick}" pointer-events="none"`);
+}
+
 export const dot = (x, y, radius, fill) => `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${fill}"/>`;
 
 /** A function from numbers between *low* and *high* to the colours of a palette. */
 export function shading(palette = "shades", low = 0, high = 1) {
   const stops = PALETTES[palette].map((one) => [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)));
   return (number) => {
+    if (palette === "groups") return `rgb(${stops[number].join()})`;
     const share = Math.max(0, Math.min(1, (number - low) / (high - low || 1)));
     const place = (palette === "root" ? Math.sqrt(share) : share) * (stops.length - 1);
     const at = Math.min(stops.length - 2, Math.floor(place));

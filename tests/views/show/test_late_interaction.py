@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertexplorer.charts.style import ACCENT, PALE
 from bertexplorer.views.late_interaction import show as figure
 from bertexplorer.views.late_interaction.compute import LateInteraction, Passage
 from tests.views.show.conftest import EVIL
@@ -31,20 +30,19 @@ def hand(**changes: object) -> LateInteraction:
 
 
 def test_the_best_match_of_each_token_is_framed() -> None:
-    chart = figure.draw(hand())
-    check(chart)
-    (cells,) = chart.data
-    assert [list(line) for line in cells.text] == [["0.10", "0.20", "0.90"], ["−0.20", "0.70", "0.30"]]
-    frames = [(shape["x0"] + 0.5, shape["y0"] + 0.5) for shape in chart.settings["shapes"]]
-    assert frames == [(2, 0), (1, 1)] and figure.colours(hand()) == {1: 0.9}
+    drawn = figure.draw(hand())
+    check(drawn)
+    (cells,) = drawn.panels[0].marks
+    assert cells.text == [["0.10", "0.20", "0.90"], ["−0.20", "0.70", "0.30"]]
+    assert cells.framed == [(0, 2), (1, 1)] and figure.colours(hand()) == {1: 0.9}
 
 
 def test_passages_are_bars_that_open_them() -> None:
-    chart = figure.draw(hand(passages=PASSAGES))
-    check(chart)
-    _, bars, names = chart.data
-    assert bars.x == (2.0, 1.6, 0.4) and bars.marker.color == (PALE, ACCENT, PALE)
-    assert bars.customdata[0]["pair"] == "better" and names.text[1] == "2. mine"
+    drawn = figure.draw(hand(passages=PASSAGES))
+    check(drawn)
+    bars = drawn.panels[1].marks[0].bars
+    assert [(bar.value, bar.tone) for bar in bars] == [(2.0, "pale"), (1.6, "blue"), (0.4, "pale")]
+    assert bars[0].door["pair"] == "better" and bars[1].label == "2. mine"
 
 
 @pytest.mark.parametrize(
