@@ -332,6 +332,8 @@ def plain(part: Any) -> Any:
     entries = {"kind": part.kind} if hasattr(part, "kind") else {}
     for field in fields(part):
         value = getattr(part, field.name)
+        if field.default == () and len(value) == 0:
+            continue
         if isinstance(value, np.ndarray) or value != field.default:
             entries[field.name] = plain(value)
     return entries

@@ -11,9 +11,9 @@ from bertexplorer.charts.tiles import ROOT
 
 STEPS = [[edge / len(GROUPS), shade] for i, shade in enumerate(GROUPS) for edge in (i, i + 1)]
 PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED, "groups": STEPS}
-ROW, TALL, NAMES = 30, 42, 90  # pixels: a row of one line, of two, the names of the columns
-TALLEST, NAME = 1800, 16  # pixels: all rows, the least for a name
-MOST = 60  # names of columns
+ROW, TALL = 30, 42  # pixels: a row of one line, of two
+NAMES, TALLEST = 90, 1800  # pixels: the names of the columns, all rows
+MOST = 60  # names that are all written; of more, plotly leaves out those without room
 LETTERS = 28  # of a line of the name of a row
 
 
@@ -37,10 +37,16 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
     hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
     if mark.numbers is not None:
         hovers = [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
-    tip = {}
+    tip: kit.Part = {}
     if mark.verb:
         form = ".1%" if mark.unit == "share" else ".3~f"
         tip = {"hovertemplate": f"%{{y}} {mark.verb} %{{x}}: %{{z:{form}}}<extra></extra>"}
+    letters = 14 if mark.tokens else LETTERS
+    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
+    columns = [label(name.replace("\n", " "), 14) for name in mark.columns]
+    many = columns and max(len(rows), len(columns)) > MOST
+    if many:
+        tip |= {"x": distinct(columns), "y": distinct(rows)}
     style = {"textfont": {"size": 12} if mark.palette in ("root", "strong", "groups") else kit.ink(12)}
     gap = 2 if values.shape[1] <= 100 else 0
     colours = PALETTES[mark.palette]
@@ -57,18 +63,25 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
     # 2. The names of rows and columns.
     font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
-    letters = 14 if mark.tokens else LETTERS
-    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
-    step = max(1, -(-NAME * len(rows) // height(mark)))
-    fig.update_yaxes({**kit.down(rows, step=step), **font}, **panel)
+    down = {"autorange": "reversed", "showgrid": False} if many else kit.down(rows)
+    fig.update_yaxes({**down, **font}, **panel)
     if mark.columns:
-        step = max(1, -(-len(mark.columns) // MOST))
-        names = kit.ticks([label(name.replace("\n", " "), 14) for name in mark.columns], step=step)
+        names = {} if many else kit.ticks(columns)
         level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
         angle = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
         fig.update_xaxes({**angle, **names, **font}, **panel)
     else:
         fig.update_xaxes(visible=False, **panel)
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Names that an axis can tell apart: repeated ones get spaces without width."""
+    repeats: dict[str, int] = {}
+    found = []
+    for name in names:
+        repeats[name] = repeats.get(name, -1) + 1
+        found.append(name + "\u200b" * repeats[name])
+    return found
 
 
 def ends(mark: Cells, values: np.ndarray) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 """Tiles as a chart of plotly: a picture, with a marker in each tile for the pointer."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bertexplorer.charts import kit
@@ -8,7 +10,8 @@ from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Tiles
 from bertexplorer.charts.style import ORANGE, safe
 
-ALL, LOWEST, TALLEST = 450, 40, 75  # pixels: all rows, and one
+ALL = 450  # pixels: all rows
+LOWEST, TALLEST = 40, 75  # pixels: one
 MIDDLE = 0.48  # of a tile, whose gap is on its right and below
 NAMES = 24  # pixels
 FEW = 12  # rows or columns up to which all are named
@@ -46,7 +49,7 @@ def draw(fig: Chart, mark: Tiles, place: Place) -> None:
     fig.update_yaxes(range=[rows, 0], showgrid=False, **middles(mark.rows), **panel)
 
 
-def middles(names: tuple[str, ...] | list[str]) -> kit.Part:
+def middles(names: Sequence[str]) -> kit.Part:
     """Names in the middle of the tiles."""
     ticks = kit.ticks([safe(name) for name in names], step=1 if len(names) <= FEW else 2)
     return {**ticks, "tickvals": [tick + MIDDLE for tick in ticks["tickvals"]]}

@@ -1,6 +1,6 @@
 // Attention: which token looks at which, in one head, in several together, or in all of them side by side.
-import { drawArcs, sayCut } from "../arcs.js";
-import { beyondLimit, cells, Chart, clip, fromOne, ink, label, LIGHT, MONO, ORANGE, percent, quote, ROOT, safe, title } from "../chart.js";
+import { arcsOf, sayCut } from "../arcs.js";
+import { beyondLimit, clip, percent, quote } from "../chart.js";
 import { isPunctuation, nameHeads, oneOrAll, parseHeads, placeName, strongestLinks } from "../heads.js";
 import { argmax, length, meanRow, median, most, range } from "../numbers.js";
 import { pixelStep, pool, tiles } from "../tiles.js";
@@ -9,7 +9,6 @@ import { between, meanOf, rescale, unitsOf } from "../units.js";
 
 const MAX_ROWS = 100_000;  // of an exported file
 const NUMBERED = 10, MAPPED = 512;  // tokens up to which cells show their numbers, and up to which each has its own row
-const ROW = 24, TALLEST = 1100, NAMES = 110;  // pixels: a row, all rows, the names above
 
 export async function run(bert, text, options) {
   const chosen = parseHeads(options.heads, bert), wanted = chosen.length ? chosen : oneOrAll(options.layer, options.head, bert);
@@ -97,19 +96,23 @@ export function rows(result) {
 }
 
 export async function draw(result) {
-  const chart = await { grid, arcs: (one) => drawArcs(one, (value) => number(one, value)), head: map }[result.show](result);
-  const { link } = result;
-  chart.presses = [];
-  if (link) chart.presses.push({
+  const panels = await { grid, arcs: (one) => [{ marks: [arcsOf(one, (value) => number(one, value))] }], head: map }[result.show](result);
+  return { marks: 1, panels, buttons: buttons(result) };
+}
+
+/** The head that shows most, and the special tokens in or out. */
+function buttons(result) {
+  const { link } = result, found = [];
+  if (link) found.push({
     text: `Open ${placeName(link.head)}: ${clip(result.rows[link.source].label, 12)} → ${clip(result.columns[link.target].label, 12)}`,
-    set: opened(link.head, "arcs"),
+    door: { set: opened(link.head, "arcs") },
   });
   if (result.columns.some((unit) => unit.special)) {
-    chart.presses.push({ text: "Leave out [CLS] and [SEP]", set: { special: "discounted" } });
+    found.push({ text: "Leave out [CLS] and [SEP]", door: { set: { special: "discounted" } } });
   } else if (result.special !== "shown") {
-    chart.presses.push({ text: "Show [CLS] and [SEP]", set: { special: "shown" } });
+    found.push({ text: "Show [CLS] and [SEP]", door: { set: { special: "shown" } } });
   }
-  return chart;
+  return found;
 }
 
 const opened = ([layer, head], show = "head") => ({ show, layer: layer + 1, head: head + 1, heads: "" });
@@ -117,42 +120,22 @@ const number = ({ norms }, value) => (norms ? value.toFixed(2) : percent(value))
 const subject = ({ rows: units, about }) => about.map((i) => units[i].label).join(" ");
 const largestOf = (every) => most(every.map((layer) => most(layer.map((one) => most(one.map((row) => most(row)))))));
 
-/** All heads; a click on one opens it. */
+/** All heads; a press on one opens it. */
 async function grid(result) {
-  const { every, link, layers, heads } = result, top = largestOf(every), step = pixelStep(every), chart = new Chart();
-  const places = every.flatMap((layer, i) => layer.map((_, j) => [i, j]));
-  chart.image({
-    source: await tiles(every, result.norms ? top || 1 : 1), sizing: "stretch", layer: "below", xanchor: "left", yanchor: "top",
-    xref: "x", yref: "y", x: 0, y: 0, sizex: heads, sizey: layers,
-  });
-  chart.add({
-    type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers",
-    marker: { size: 20, opacity: 0 },
-    customdata: places.map((place) => ({ set: opened(place) })),
-    text: places.map((place) => safe(hover(result, place))), hovertemplate: "%{text}<extra></extra>", cliponaxis: false,
-  });
-  if (link) chart.shape({
-    type: "rect", xref: "x", yref: "y", x0: link.head[1] - 0.02, x1: link.head[1] + 0.98, y0: link.head[0] - 0.02, y1: link.head[0] + 0.98,
-    line: { color: ORANGE, width: 3 },
-  });
-  const strongest = result.norms ? number(result, top) : `100 %, largest here ${number(result, top)}`;
-  const middles = (count) => {
-    const names = fromOne(count, count <= 12 ? 1 : 2);
-    return { ...names, tickvals: names.tickvals.map((at) => at + 0.48) };
+  const { every, link, layers, heads } = result, top = largestOf(every);
+  const each = (write) => range(layers).map((i) => range(heads).map((j) => write([i, j])));
+  const table = {
+    kind: "tiles", picture: await tiles(every, result.norms ? top || 1 : 1),
+    rows: range(layers).map((i) => `${i + 1}`), columns: range(heads).map((j) => `${j + 1}`),
+    hover: each((place) => hover(result, place)), doors: each((place) => ({ set: opened(place) })), framed: link ? [link.head] : [],
   };
-  chart.axes("x", { title: title(`head · strongest: ${safe(strongest)}`), side: "top", range: [0, heads], ...middles(heads) });
-  chart.axes("y", { title: title("layer", 2), range: [layers, 0], ...middles(layers) });
-  const below = pooled(chart, step, "pixel");
-  return chart.finish(Math.max(300, 62 + Math.floor(Math.min(Math.max(450 / layers, 40), 75)) * layers + below), {
-    hoverdistance: -1, margin: { l: 8, r: 4, t: 62, b: below },
-  });
+  const strongest = result.norms ? number(result, top) : `100 %, largest here ${number(result, top)}`;
+  return [{ title: `layers down, heads across · strongest: ${strongest}`, marks: [table] }, ...shared(pixelStep(every), "pixel")];
 }
 
-/** Write a note under the picture if several tokens share a *unit*; its height in pixels. */
-function pooled(chart, step, unit) {
-  if (step > 1) chart.below([`${step} tokens share a ${unit}: their largest`], 6, 0, { size: 13 });
-  return step > 1 ? 32 : 8;
-}
+/** A note below if *step* tokens share a *unit*. */
+const shared = (step, unit) =>
+  (step > 1 ? [{ marks: [{ kind: "text", lines: [{ text: `${step} tokens share a ${unit}: their largest` }] }] }] : []);
 
 function hover(result, [layer, head]) {
   const gives = result.byHead[layer][head], best = argmax(gives);
@@ -161,40 +144,21 @@ function hover(result, [layer, head]) {
 
 /** A row for each attending token, a column for each target. */
 function map(result) {
-  const { norms } = result;
-  const step = mapStep(result);
-  const values = pool(result.matrix, step).map((row) => row.map((one) => (norms ? one : 100 * one)));
-  const [down, across] = [result.rows, result.columns].map((units) =>
-    distinct(units.filter((_, i) => i % step === 0).map((unit) => label(unit.label, 12))));
-  const longer = Math.max(values.length, values[0].length), isSmall = longer <= NUMBERED, top = most(values.map((row) => most(row))) || 1;
-  const chart = new Chart({
-    ...cells(values, isSmall ? LIGHT : ROOT, 0, top, { x: across, y: down, gap: Number(longer <= 40) }),
-    ...(isSmall && { texttemplate: norms ? "%{z:.2f}" : "%{z:.0f}" }), textfont: ink(12),
-    hovertemplate: `%{y} ${norms ? "takes from" : "gives to"} %{x}: %{z:.${norms ? 2 : 1}f}${norms ? "" : " %"}<extra></extra>`,
-  });
-  const font = { family: MONO, size: 12 };
-  chart.axes("x", {
-    title: title(
-      `rows look at columns · strongest: ${safe(number(result, most(result.matrix.map((row) => most(row)))))}`,
-      6,
-    ),
-    side: "top", tickangle: -90,
-    tickfont: font, showgrid: false,
-  });
-  chart.axes("y", { autorange: "reversed", tickfont: font, showgrid: false });
-  const below = pooled(chart, step, "cell");
-  return chart.finish(52 + NAMES + Math.min(TALLEST, Math.max(ROW * down.length, 180)) + below, {
-    margin: { l: 8, r: 8, t: 44, b: below },
-  });
+  const { norms } = result, step = mapStep(result);
+  const values = pool(result.matrix, step).map((row) => row.map((one) => Math.round(1e4 * one) / 1e4));
+  const [down, across] = [result.rows, result.columns].map((units) => units.filter((_, i) => i % step === 0).map((unit) => unit.label));
+  const isSmall = Math.max(down.length, across.length) <= NUMBERED;
+  const written = (one) => (norms ? one.toFixed(2) : (100 * one).toFixed(0));
+  const table = {
+    kind: "cells", rows: down, columns: across, values, palette: "root", low: 0, high: most(values.map((row) => most(row))) || 1,
+    text: isSmall ? values.map((row) => row.map(written)) : undefined, tokens: true,
+    verb: norms ? "takes from" : "gives to", unit: norms ? "" : "share",
+  };
+  const strongest = number(result, most(result.matrix.map((row) => most(row))));
+  return [{ title: `rows look at columns · strongest: ${strongest}`, marks: [table] }, ...shared(step, "cell")];
 }
 
 const mapStep = ({ matrix }) => Math.max(1, Math.ceil(Math.max(matrix.length, matrix[0].length) / MAPPED));
-
-/** Names that an axis can tell apart: repeated ones get spaces without width. */
-function distinct(names) {
-  const repeats = new Map();
-  return names.map((name) => { repeats.set(name, (repeats.get(name) ?? -1) + 1); return name + "\u200b".repeat(repeats.get(name)); });
-}
 
 export function say(result) {
   const kinds = { hidden: "[CLS] and [SEP] are left out.", discounted: "Shares are of what is left without [CLS], [SEP]." };

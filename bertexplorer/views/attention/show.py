@@ -6,10 +6,9 @@ import numpy as np
 
 from bertexplorer.answers.heads import Head
 from bertexplorer.answers.strongest_heads import Link
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import MONO, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
-from bertexplorer.charts.tiles import LIGHT, ROOT, pixels, pool, tiles
+from bertexplorer.charts.marks import Button, Cells, Figure, Panel, Text, Tiles, Words
+from bertexplorer.charts.style import beyond_limit, clip, percent, quote
+from bertexplorer.charts.tiles import pixels, pool, tiles
 from bertexplorer.views import difference
 from bertexplorer.views.attention import arcs, compute as analysis
 from bertexplorer.views.attention.compute import Attention
@@ -65,31 +64,26 @@ VIEW = View(
     chips="pick",
 )
 
-LETTERS = 12  # of a token next to the map
 NUMBERED = 10  # tokens up to which cells show their numbers
 MAPPED = 512  # tokens up to which each has its own row
-LINE = 24  # px: a row
-TALLEST = 1100  # px: all rows
-NAMES = 110  # px: the names above
+LETTERS = 12  # of a token in a button
 
 
-def draw(result: Attention) -> Chart:
+def draw(result: Attention) -> Figure:
     kinds = {"grid": grid, "arcs": arcs.draw, "head": token_map}
-    fig = kinds[result.show](result)
-    fig.presses = presses(result)
-    return fig
+    return Figure(kinds[result.show](result), buttons(result))
 
 
-def presses(result: Attention) -> list[dict[str, object]]:
+def buttons(result: Attention) -> list[Button]:
     """Buttons beside the figure: the head that shows most, and the special tokens in or out."""
-    buttons: list[dict[str, object]] = []
+    found = []
     if result.show == "grid" and result.link:
-        buttons.append({"text": f"Open {link_words(result, result.link)}", "set": opened(*result.link.head, "arcs")})
+        found.append(Button(f"Open {link_words(result, result.link)}", {"set": opened(*result.link.head, "arcs")}))
     if any(unit.special for unit in result.columns):
-        buttons.append({"text": "Leave out [CLS] and [SEP]", "set": {"special": "discounted"}})
+        found.append(Button("Leave out [CLS] and [SEP]", {"set": {"special": "discounted"}}))
     elif result.special != "shown":
-        buttons.append({"text": "Show [CLS] and [SEP]", "set": {"special": "shown"}})
-    return buttons
+        found.append(Button("Show [CLS] and [SEP]", {"set": {"special": "shown"}}))
+    return found
 
 
 def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
@@ -98,54 +92,35 @@ def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
 
 
 def link_words(result: Attention, link: Link) -> str:
-    return f"{link.head}: {clip(result.rows[link.source].label, 12)} → {clip(result.columns[link.target].label, 12)}"
+    source, target = result.rows[link.source].label, result.columns[link.target].label
+    return f"{link.head}: {clip(source, LETTERS)} → {clip(target, LETTERS)}"
 
 
-def grid(result: Attention) -> Chart:
-    """All heads; a click on one opens it."""
+def grid(result: Attention) -> list[Panel]:
+    """All heads; a press on one opens it."""
     layers, heads = result.every.shape[:2]
     picture, step = tiles(result.every, None if result.norms else 1.0)
-    fig = Chart()
-    image = {"source": picture, "sizing": "stretch", "layer": "below", "xanchor": "left", "yanchor": "top"}
-    fig.add_layout_image(**image, xref="x", yref="y", x=0, y=0, sizex=heads, sizey=layers)
-    positions = list(np.ndindex(layers, heads))
-    fig.add_scatter(
-        x=[j + 0.48 for _, j in positions],
-        y=[i + 0.48 for i, _ in positions],
-        mode="markers",
-        marker={"size": 20, "opacity": 0},
-        customdata=[{"set": opened(i, j)} for i, j in positions],
-        text=[safe(hover_text(result, i, j)) for i, j in positions],
-        hovertemplate="%{text}<extra></extra>",
-        cliponaxis=False,
+    hover = []
+    doors = []
+    for i in range(layers):
+        hover.append([hover_text(result, i, j) for j in range(heads)])
+        doors.append([{"set": opened(i, j)} for j in range(heads)])
+    table = Tiles(
+        picture,
+        [str(layer) for layer in range(1, layers + 1)],
+        [str(head) for head in range(1, heads + 1)],
+        hover,
+        doors,
+        framed=[(result.link.head.layer, result.link.head.head)] if result.link else [],
     )
-    if result.link:
-        i, j = result.link.head
-        frame = {"x0": j - 0.02, "x1": j + 0.98, "y0": i - 0.02, "y1": i + 0.98}
-        fig.add_shape(type="rect", xref="x", yref="y", **frame, line={"color": ORANGE, "width": 3})
     top = number(result, float(result.every.max()))
     strongest = top if result.norms else f"100 %, largest here {top}"
-    title = kit.title(f"head · strongest: {safe(strongest)}")
-    fig.update_xaxes(title=title, side="top", range=[0, heads], **tile_ticks(heads))
-    fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **tile_ticks(layers))
-    tile = int(np.clip(450 / layers, 40, 75))
-    below = write_pooling_note(fig, step, "pixel")
-    height = max(300, 62 + tile * layers + below)
-    return finish(fig, height, hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below})
+    return [Panel([table], f"layers down, heads across · strongest: {strongest}"), *shared(step, "pixel")]
 
 
-def write_pooling_note(fig: Chart, step: int, unit: str) -> int:
-    """Write a note under the picture if *step* tokens share a *unit*. Returns the height of the note in pixels."""
-    if step == 1:
-        return 8
-    kit.write_below(fig, [f"{step} tokens share a {unit}: their largest"], 6, 0, 13)
-    return 32
-
-
-def tile_ticks(count: int) -> dict[str, object]:
-    """Ticks in the middle of the tiles, from 1."""
-    ticks = kit.counted(count, 1 if count <= 12 else 2)
-    return {**ticks, "tickvals": [tick + 0.48 for tick in ticks["tickvals"]]}
+def shared(step: int, unit: str) -> list[Panel]:
+    """A note below if *step* tokens share a *unit*."""
+    return [Panel([Text([Words(f"{step} tokens share a {unit}: their largest")])])] if step > 1 else []
 
 
 def hover_text(result: Attention, layer: int, head: int) -> str:
@@ -156,49 +131,32 @@ def hover_text(result: Attention, layer: int, head: int) -> str:
     return f"head {Head(layer, head)}: {clip(subject(result), 30)} gives {most}"
 
 
-def token_map(result: Attention) -> Chart:
+def token_map(result: Attention) -> list[Panel]:
     """A row for each attending token, a column for each target."""
     step = tokens_per_cell(result)
-    scale = 1.0 if result.norms else 100.0
-    values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32) * np.float32(scale)
-    rows, columns = ([unit.label for unit in units[::step]] for units in (result.rows, result.columns))
-    small = max(values.shape) <= NUMBERED
-    sign = "" if result.norms else " %"
-    gives = "takes from" if result.norms else "gives to"
-    number_format = 2 if result.norms else 1
-    tip = f"%{{y}} {gives} %{{x}}: %{{z:.{number_format}f}}{sign}<extra></extra>"
-    template = "%{z:.2f}" if result.norms else "%{z:.0f}"
-    number_template = template if small else None
-    style = {"texttemplate": number_template, "textfont": kit.ink(12), "hovertemplate": tip}
-    gap = int(max(values.shape) <= 40)
-    top = float(values.max()) or 1.0
-    heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=unique_labels(columns), y=unique_labels(rows), gap=gap)
-    fig = Chart([{**heat, **style}])
-    font = {"family": MONO, "size": 12}
+    values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32).round(4)
+    text = []
+    if max(values.shape) <= NUMBERED:
+        text = [[f"{v:.2f}" if result.norms else f"{100 * v:.0f}" for v in row] for row in values.tolist()]
+    table = Cells(
+        [unit.label for unit in result.rows[::step]],
+        [unit.label for unit in result.columns[::step]],
+        values,
+        "root",
+        0,
+        float(values.max()) or 1.0,
+        text=text,
+        tokens=True,
+        verb="takes from" if result.norms else "gives to",
+        unit="" if result.norms else "share",
+    )
     strongest = number(result, float(result.matrix.max()))
-    title = kit.title(f"rows look at columns · strongest: {safe(strongest)}", 6)
-    fig.update_xaxes(title=title, side="top", tickangle=-90, tickfont=font, showgrid=False)
-    fig.update_yaxes(autorange="reversed", tickfont=font, showgrid=False)
-    below = write_pooling_note(fig, step, "cell")
-    height = 52 + NAMES + min(TALLEST, max(LINE * len(rows), 180)) + below
-    return finish(fig, height, margin={"l": 8, "r": 8, "t": 44, "b": below})
+    return [Panel([table], f"rows look at columns · strongest: {strongest}"), *shared(step, "cell")]
 
 
 def tokens_per_cell(result: Attention) -> int:
     """The number of tokens that share a cell of the map, in each direction."""
     return max(1, -(-max(result.matrix.shape) // MAPPED))
-
-
-def unique_labels(names: list[str]) -> list[str]:
-    """Distinct labels for an axis that hides overlapping labels. Such an axis needs unique names, so repeated tokens
-    get zero-width spaces."""
-    repeats: dict[str, int] = {}
-    labels = []
-    for name in names:
-        short = label(name, LETTERS)
-        repeats[short] = repeats.get(short, -1) + 1
-        labels.append(short + "\u200b" * repeats[short])
-    return labels
 
 
 def number(result: Attention, value: float) -> str:

@@ -2,23 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bertexplorer.answers.heads import Head
 from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors.place import COLOURS, hover as escaped
 from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    ORANGE,
-    SHADES,
-    beyond_limit,
-    finish,
-    join_names,
-    percent,
-    safe,
-)
+from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Figure, Panel, Text, Tick, Tone, Words
+from bertexplorer.charts.style import INK, beyond_limit, finish, join_names, percent
 from bertexplorer.views.head_roles.compute import ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 from bertexplorer.views.view import Example, View
@@ -73,17 +67,16 @@ VIEW = View(
 SIGNS = {"previous": "←", "next": "→", "same": "=", "punctuation": "."}
 SIGNS |= {"det": "d", "adj": "a", "subj": "s", "obj": "o", "prep": "p", "pron": "r"}
 SIGNS |= {"[SEP]": "S", "[CLS]": "C", "broad": "·"}
-GRAMMAR = "#b9a6e8"
-COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign repeats the colour's meaning
-    "previous": "#e69f00",
-    "next": "#009e73",
-    "same": "#d55e00",
-    "punctuation": "#f0e442",
-    **dict.fromkeys(RELATIONS, GRAMMAR),
-    "[SEP]": "#cc79a7",
-    "[CLS]": "#56b4e9",
-    "broad": "#d5dae1",
+GROUP: dict[str, Tone] = {  # the colour of a role; the sign repeats its meaning. "broad" has none
+    "previous": "ochre",
+    "next": "green",
+    "same": "orange",
+    "punctuation": "brown",
+    **dict.fromkeys(RELATIONS, "blue"),
+    "[SEP]": "pink",
+    "[CLS]": "sky",
 }
+DARK: tuple[Tone, ...] = ("blue", "green", "orange", "brown")  # with a white sign
 WORDS = {  # in sentences
     "previous": "the previous token",
     "next": "the next token",
@@ -97,45 +90,46 @@ LINE, MAP = 22, 460  # pixels: a line of the key, the map
 NAMED = 150  # heads on the map; beyond that, the markers are smaller
 
 
-def draw(result: HeadRoles) -> Chart:
+def draw(result: HeadRoles) -> Figure | Chart:
     if result.show == "map":
         return draw_map(result)
     if result.show == "gallery":
-        return draw_gallery(result)
-    return main_roles(result) if result.pattern == "main role" else pattern(result)
+        return Figure(gallery(result))
+    return Figure(main_roles(result) if result.pattern == "main role" else pattern(result))
 
 
-def main_roles(result: HeadRoles) -> Chart:
+def main_roles(result: HeadRoles) -> list[Panel]:
     """Layers down, heads across, with the colour and sign of each head's main role."""
-    kinds = list(COLOURS)
-    cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
-    edges = np.linspace(0, 1, len(kinds) + 1).tolist()
-    scale = []  # each colour from its lower to its upper edge
-    for colour, low, high in zip(COLOURS.values(), edges[:-1], edges[1:], strict=True):
-        scale += [[low, colour], [high, colour]]
+    values = []
+    for line in result.roles:
+        values.append([GROUPS.index(GROUP[role]) if role in GROUP else np.nan for role in line])
     signs = [[SIGNS[role] for role in line] for line in result.roles]
-    fig = table(result, cells, scale, -0.5, len(kinds) - 0.5, text=signs, textfont=kit.ink(15))
-    return add_frame(fig, result, key(result))
+    grid = replace(table(result, values, signs), palette="groups")
+    return [Panel([grid], "layers down, heads across"), Panel([Text([Words(line) for line in key(result)])])]
 
 
-def pattern(result: HeadRoles) -> Chart:
+def pattern(result: HeadRoles) -> list[Panel]:
     """The same grid for one measure: darker means more."""
     values = result.measures[result.pattern]
     share = result.pattern in ROLES
     text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
-    most, font = float(values.max()) or 1.0, kit.ink(12)
-    fig = table(result, values.astype(np.float32), SHADES, 0, most, text=text, textfont=font)
+    grid = replace(table(result, values.astype(np.float32), text), low=0, high=float(values.max()) or 1.0)
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
-    return add_frame(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
+    unit = units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")
+    return [Panel([grid], f"layers down, heads across: {unit}")]
 
 
-def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: float, **more: Any) -> Chart:
-    """A cell for each head; the pointer shows its measures."""
-    layers, heads = values.shape
-    targets = [[click(i, j) for j in range(heads)] for i in range(layers)]
-    hovers = [[f"head {Head(i, j)}: {hover_text(result, i, j)}" for j in range(heads)] for i in range(layers)]
-    more |= {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
-    return Chart([kit.cells(values, scale, low, high, customdata=targets, gap=2, **more)])
+def table(result: HeadRoles, values: Any, text: list[list[str]]) -> Cells:
+    """A cell for each head, which opens it; the pointer shows its measures."""
+    layers, heads = result.measures["same"].shape
+    hover = []
+    doors = []
+    for i in range(layers):
+        hover.append([f"head {Head(i, j)}: {hover_text(result, i, j)}" for j in range(heads)])
+        doors.append([click(i, j) for j in range(heads)])
+    rows = [str(layer) for layer in range(1, layers + 1)]
+    columns = [str(head) for head in range(1, heads + 1)]
+    return Cells(rows, columns, values, text=text, hover=hover, doors=doors)
 
 
 def click(layer: int, head: int) -> dict[str, object]:
@@ -150,55 +144,31 @@ def hover_text(result: HeadRoles, layer: int, head: int) -> str:
     if followed:
         right = f"right for {percent(followed.accuracy)}, the best fixed distance {percent(followed.baseline)}"
         lines.insert(0, f"{words(followed.relation)}: {right}")
-    return "<br>".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
+    return "\n".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
 
 
 def words(role: str) -> str:
     return WORDS.get(role, role)
 
 
-def add_frame(fig: Chart, result: HeadRoles, lines: list[str]) -> Chart:
-    """Add the numbers of layers and heads, and the key under the picture."""
-    layers, heads = result.measures["same"].shape
-    step = 1 if heads <= 12 else 2
-    fig.update_xaxes(side="top", title=kit.title("head"), **kit.counted(heads, step))
-    step = 1 if layers <= 12 else 2
-    fig.update_yaxes(autorange="reversed", title=kit.title("layer", 2), **kit.counted(layers, step))
-    height = 66 + max(34 * layers, 200) + 16 + LINE * len(lines)
-    below = 8 + kit.write_below(fig, lines, 8, LINE)
-    return finish(fig, height, margin={"l": 8, "r": 8, "t": 62, "b": below})
-
-
 def key(result: HeadRoles) -> list[str]:
     """Each role that occurs: its sign, its meaning, and the number of heads."""
     roles = [role for line in result.roles for role in line]
-    named = {role: f"rests on {role}" if role in RESTING else words(role) for role in COLOURS}
-    return [f"{SIGNS[role]}  {named[role]} ({roles.count(role)})" for role in COLOURS if role in roles]
+    named = {role: f"rests on {role}" if role in RESTING else words(role) for role in SIGNS}
+    return [f"{SIGNS[role]}  {named[role]} ({roles.count(role)})" for role in SIGNS if role in roles]
 
 
-def draw_gallery(result: HeadRoles) -> Chart:
+def gallery(result: HeadRoles) -> list[Panel]:
     """A bar for the best head of each pattern, with its baseline as a line across it."""
-    found = result.gallery
-    fig = Chart()
-    labels = [f"{one.head}  {percent(one.value)}" for one in found]
-    hovers = [safe(gallery_words(one)) for one in found]
-    bars = kit.bars([one.value for one in found], ACCENT, text=labels)
-    tips = {"customdata": [gallery_door(one) for one in found], "hovertext": hovers}
-    fig.add_trace({**bars, **tips, "hovertemplate": "%{hovertext}<extra></extra>"})
-    fig.add_scatter(
-        x=[one.baseline for one in found],
-        y=list(range(len(found))),
-        mode="markers",
-        marker={"symbol": "line-ns", "size": 20, "line": {"color": ORANGE, "width": 3}},
-        hovertext=[f"baseline {percent(one.baseline)}" for one in found],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-    fig.update_xaxes(range=[0, 1.3], visible=False)
-    fig.update_yaxes(kit.down([words(one.pattern) for one in found]))
+    bars = []
+    for one in result.gallery:
+        text = f"{one.head}  {percent(one.value)}"
+        ticks = [Tick(one.baseline)]
+        bars.append(
+            Bar(words(one.pattern), one.value, text, hover=gallery_words(one), door=gallery_door(one), ticks=ticks)
+        )
     lines = ["Orange: random targets, or the best fixed distance", "Press a bar to see the head at work"]
-    height = max(300, 40 + 34 * len(found))
-    below = 8 + kit.write_below(fig, lines, 8, LINE)
-    return finish(fig, height + below, bargap=0.35, margin={"l": 8, "r": 8, "t": 24, "b": below})
+    return [Panel([Bars(bars, high=1)]), Panel([Text([Words(line) for line in lines])])]
 
 
 def gallery_door(one: Found) -> dict[str, object]:
@@ -229,13 +199,13 @@ def draw_map(result: HeadRoles) -> Chart:
         mode="markers+text",
         marker={
             "size": 13 if many else 18,
-            "color": [COLOURS[role] for role in roles],
+            "color": [COLOURS[GROUP.get(role, "grey")] for role in roles],
             "line": {"color": "#7a8491", "width": 1},
         },
         text=[SIGNS[role] for role in roles],
-        textfont=kit.ink(12),
+        textfont={"size": 12, "color": ["#fff" if GROUP.get(role) in DARK else INK for role in roles]},
         customdata=[click(i, j) for i, j in positions],
-        hovertext=[f"head {Head(i, j)}: {hover_text(result, i, j)}" for i, j in positions],
+        hovertext=[escaped(f"head {Head(i, j)}: {hover_text(result, i, j)}") for i, j in positions],
         hovertemplate="%{hovertext}<extra></extra>",
         cliponaxis=False,
     )

@@ -68,7 +68,7 @@ export function draw(mark, width, { group, row: given, whole }) {
   } else values.forEach((line, i) => line.forEach((value, j) => {
     const [x, y] = place(i, j), isNumber = value !== null && value !== undefined;
     if (!isNumber && !text?.[i]?.[j]) return;
-    const fill = isNumber ? shade(value) : "none", lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
+    const fill = isNumber ? shade(value) : "transparent", lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
     const style = isDark(fill) ? "fill:#fff" : "";
     cells.push(group({ hover: said(i, j), door: doors?.[i]?.[j] }, [
       rectangle(x + gap, y + 1, Math.max(0.5, across - 2 * gap), tall - 2, fill),

@@ -21,6 +21,8 @@ const PALETTES = {
   root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
 };
 
+const ROOT = [0, 0.5, 0.72, 0.85, 1];  // where the colours of "root" stand
+
 export const colour = (tone = "blue") => TONES[tone][0];
 export const ink = (tone = "blue") => TONES[tone][1];
 
@@ -72,9 +74,11 @@ export function shading(palette = "shades", low = 0, high = 1) {
   return (number) => {
     if (palette === "groups") return `rgb(${stops[number].join()})`;
     const share = Math.max(0, Math.min(1, (number - low) / (high - low || 1)));
-    const place = (palette === "root" ? Math.sqrt(share) : share) * (stops.length - 1);
-    const at = Math.min(stops.length - 2, Math.floor(place));
-    const mixed = stops[at].map((one, i) => Math.round(one + (stops[at + 1][i] - one) * (place - at)));
+    const place = palette === "root" ? Math.sqrt(share) : share;
+    const places = palette === "root" ? ROOT : stops.map((_, i) => i / (stops.length - 1));
+    const at = Math.max(0, places.findIndex((one) => one >= place) - 1);
+    const between = (place - places[at]) / (places[at + 1] - places[at]);
+    const mixed = stops[at].map((one, i) => Math.round(one + (stops[at + 1][i] - one) * between));
     return `rgb(${mixed.join()})`;
   };
 }

@@ -14,6 +14,7 @@ from PIL import Image
 from bertexplorer.answers.heads import Head
 from bertexplorer.answers.word_merging import Unit
 from bertexplorer.charts import tiles
+from bertexplorer.charts.adaptors import cells as cells_of_plotly, chart
 from bertexplorer.views.attention import show as figure
 from bertexplorer.views.attention.compute import Attention
 from tests.views.show.conftest import EVIL
@@ -43,21 +44,21 @@ def attention(show: str = "head", tokens: int = 5, layers: int = 2, heads: int =
 def test_figures_are_valid_escaped_and_small(show: str, tokens: int) -> None:
     fig = figure.draw(attention(show, tokens))
     check(fig)
-    text = fig.to_json()
-    assert len(text) < 3_000_000
+    assert len(fig.to_json()) < 3_000_000
     assert tokens < 3 or "&lt;img" in json.dumps(parsed(fig)) or (show == "arcs" and tokens > 200)
 
 
-def image(fig: Any) -> np.ndarray:
+def image(picture: str) -> np.ndarray:
     """The picture of the grid as shades: 0 transparent, 1 the palest."""
-    content = base64.b64decode(fig.layout.images[0].source.partition(",")[2])
+    content = base64.b64decode(picture.partition(",")[2])
     return np.asarray(Image.open(io.BytesIO(content)))
 
 
 def test_each_tile_shows_its_head() -> None:
     result = attention("grid", 5)
-    fig = figure.draw(result)
-    shades = image(fig)
+    drawn = figure.draw(result)
+    (mark,) = drawn.panels[0].marks
+    shades = image(mark.picture)
     high, wide = shades.shape[0] // 2, shades.shape[1] // 3
     scale = tiles.SIDE // 5
     for (i, j), head in zip(np.ndindex(2, 3), result.every.reshape(6, 5, 5), strict=True):
@@ -65,11 +66,14 @@ def test_each_tile_shows_its_head() -> None:
         cells = tile[scale // 2 : 5 * scale : scale, scale // 2 : 5 * scale : scale]
         np.testing.assert_array_equal(cells, 1 + np.rint(31 * np.sqrt(head)))
         assert tile[-1].max() == tile[:, -1].max() == 0
+    assert mark.doors[-1][-1] == {"set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
+    assert (mark.rows, mark.columns) == (["1", "2"], ["1", "2", "3"])
+    assert mark.hover[-1][-1] == f"head 2·3: {EVIL} gives 60 % to t2"
+    fig = chart(drawn)
     markers = fig.data[0]
-    assert markers.customdata[-1] == {"set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
+    assert fig.layout.images[0].source == mark.picture
     assert (markers.x[-1], markers.y[-1]) == (2.48, 1.48)
-    assert html.unescape(markers.text[-1]) == f"head 2·3: {EVIL} gives 60 % to t2"
-    assert fig.layout.hoverdistance == -1
+    assert html.unescape(markers.hovertext[-1]) == mark.hover[-1][-1]
 
 
 def test_the_palette_runs_from_light_to_dark_blue() -> None:
@@ -90,14 +94,25 @@ def test_a_large_grid_stays_small_and_keeps_the_largest_weights() -> None:
     assert tiles.pool(tiles.pool(values, 2, 2), 2, 3).tolist() == [[[[6, 8, 9], [16, 18, 19], [21, 23, 24]]]]
 
 
-def test_repeated_tokens_have_labels_of_their_own() -> None:
-    assert figure.draw(attention()).data[0].texttemplate is not None, "numbers in the cells"
-    assert figure.draw(attention(tokens=30)).data[0].texttemplate is None
-    assert figure.unique_labels(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
+def test_repeated_tokens_have_rows_of_their_own() -> None:
+    (few,), (many,) = (figure.draw(attention(tokens=tokens)).panels[0].marks for tokens in (5, 30))
+    assert few.text[1] == ["30", "2", "60", "2", "2"], "numbers in the cells"
+    assert not many.text
+    result = attention()
+    twice = replace(result, rows=(*result.rows[:4], result.rows[3]), columns=(*result.columns[:4], result.columns[3]))
+    (cells,) = figure.draw(twice).panels[0].marks
+    assert list(cells.rows) == list(cells.columns) == ["[CLS]", EVIL, "t2", "t3", "t3"]
+    drawn = chart(figure.draw(twice))
+    assert drawn.data[0].y is None, "rows have numbers, not names"
+    assert list(drawn.layout.yaxis.tickvals) == [0, 1, 2, 3, 4]
+    assert cells_of_plotly.distinct(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
 
 
 def test_without_a_pick_lines_start_at_every_token() -> None:
-    fig = figure.draw(attention("arcs", picked=False))
+    drawn = figure.draw(attention("arcs", picked=False))
+    (arcs,) = drawn.panels[0].marks
+    assert len(arcs.links) == 25 and not arcs.notes and not arcs.strong
+    fig = chart(drawn)
     assert sum(len(trace.y) // 3 for trace in fig.data if trace.mode == "lines") == 25
     assert "%" not in "".join(fig.data[-1].text)
     long = attention("arcs", 200, picked=False)
@@ -123,7 +138,9 @@ def test_the_sentence_mentions_norms_and_omissions() -> None:
     assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")
     assert "[CLS] and [SEP] are left out." in figure.say(attention(special="hidden"))
-    assert figure.draw(replace(result, show="arcs")).data[-1].text[2] == "t2 0.60"
+    (arcs,) = figure.draw(replace(result, show="arcs")).panels[0].marks
+    assert (arcs.right[2], arcs.notes[2], arcs.strong) == ("t2", "0.60", [1])
+    assert chart(figure.draw(replace(result, show="arcs"))).data[-1].text[2] == "t2 0.60"
     sentence = figure.say(attention("grid"))
     assert f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any other head" in sentence
     sentence = figure.say(replace(attention("grid", 512, 12, 12), left_out=7))

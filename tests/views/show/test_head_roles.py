@@ -55,7 +55,7 @@ def test_the_sentence_on_a_number_that_is_no_share_gives_both_ends() -> None:
     sentence = figure.say(result(pattern="distance", on="this text", left_out=3))
     assert "on this text" in sentence and "lowest in head 1·1 (0.1), highest in 2·3 (7.2), median 0.1" in sentence
     assert sentence.endswith("3 tokens beyond the checkpoint's limit were not read.")
-    assert figure.draw(result(pattern="distance")).data[0].text[1][2] == "7.2"
+    assert figure.draw(result(pattern="distance")).panels[0].marks[0].text[1][2] == "7.2"
 
 
 def test_the_sentence_counts_the_heads_of_each_role() -> None:
