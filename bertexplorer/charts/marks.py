@@ -38,8 +38,9 @@ class Tick:
 @dataclass(frozen=True)
 class Bar:
     """A bar. *text*: beside its end. *hover*: under the pointer, else its label and its text. *behind*: the value of a
-    wider pale bar behind it. *low*, *high*: the ends of an interval. *ticks*: across it. *bold*: whether its label
-    above it stands out."""
+    wider, paler bar behind it. *low*, *high*: the ends of an interval. *ticks*: across it. *bold*: whether its label
+    above it stands out, up to a line break. *faint*: whether it counts less than others. *down*: of a column, a second
+    value, which is drawn in orange the other way."""
 
     label: str
     value: float
@@ -52,6 +53,8 @@ class Bar:
     high: float | None = None
     ticks: Sequence[Tick] = ()
     bold: bool = False
+    faint: bool = False
+    down: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,12 +170,12 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Line:
-    """A line with a value for each step. *end*: the text next to its end. *hover*: for each step. *low*, *high*: a band
-    around it, for each step."""
+    """A line with a value for each step. *end*: the text next to its end, else its name. *hover*: for each step. *low*,
+    *high*: a band around it, for each step."""
 
     name: str
     values: Numbers
-    end: str = ""
+    end: str | None = None
     tone: Tone = "blue"
     dash: Dash = "solid"
     hover: Sequence[str] = ()
@@ -264,7 +267,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Words:
-    """A line of text. *tone*: of the words; *bold*: whether they stand out."""
+    """A line of text, or a part of one. *tone*: of the words; *bold*: whether they stand out."""
 
     text: str
     tone: Tone = "grey"
@@ -274,10 +277,21 @@ class Words:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines of text: the key of a figure, a list."""
+    """Lines of text: a list, or the key of the mark that it stands beside, below the title. A line may have several
+    parts, with the spaces between them."""
 
     kind: ClassVar = "text"
-    lines: Sequence[Words]
+    lines: Sequence[Words | Sequence[Words]]
+
+
+def key(*entries: tuple[str, Tone, str]) -> Text:
+    """A key on one line: for each entry a sign, its tone, and what it stands for."""
+    parts: list[Words] = []
+    for sign, tone, text in entries:
+        if parts:
+            parts.append(Words(" · "))
+        parts += [Words(sign, tone), Words(f" {text}")]
+    return Text([parts])
 
 
 Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Text

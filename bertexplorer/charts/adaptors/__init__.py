@@ -12,7 +12,7 @@ from bertexplorer.charts import kit
 from bertexplorer.charts.adaptors import arcs, bars, cells, columns, histogram, lines, points, text, tiles, tokens
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.chart import Chart, spans
-from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule
+from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule, Text
 from bertexplorer.charts.style import finish, safe
 
 KINDS: dict[str, ModuleType] = {
@@ -81,8 +81,15 @@ def module(panel: Panel) -> ModuleType:
 
 def above(panel: Panel) -> int:
     """The room above the marks, in pixels: for the title and the names of columns."""
-    lines = panel.title.count("\n") + 1 if panel.title else 0
+    lines = len(heading(panel))
     return TITLE * lines + module(panel).above(panel.marks[0]) + (8 if lines else 0)
+
+
+def heading(panel: Panel) -> list[str]:
+    """The lines above the marks: the title, and the key."""
+    keys = [mark for mark in panel.marks[1:] if isinstance(mark, Text)]
+    title = safe(panel.title).split("\n") if panel.title else []
+    return [*title, *(line for key in keys for line in text.written(key))]
 
 
 def has_axis(panel: Panel) -> bool:
@@ -106,8 +113,7 @@ def draw(fig: Chart, panel: Panel, place: Place) -> None:
         elif isinstance(other, Band):
             style = {"fillcolor": COLOURS["pale"], "opacity": 0.35, "line": {"width": 0}}
             fig.add_vrect(other.low, other.high, row=place.row, col=place.column, **style)
-    if panel.title:
-        title = safe(panel.title).replace("\n", "<br>")
+    if title := "<br>".join(heading(panel)):
         y = {"yref": f"y{place.axis} domain", "x": place.across[0]}
         fig.add_annotation({**kit.above(title, 6 + module(panel).above(mark)), **y})
     if panel.y:

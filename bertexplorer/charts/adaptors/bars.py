@@ -8,6 +8,7 @@ from bertexplorer.charts.style import GREY, clip, label, safe
 
 ROW, TALL = 30, 52  # pixels: a bar, and one with its label above it
 LONG = 60  # letters of a label above a bar
+FAINT = 0.45  # of a bar that counts less, and of one behind another
 
 
 def height(mark: Bars) -> int:
@@ -26,13 +27,17 @@ def draw(fig: Chart, mark: Bars, place: Place) -> None:
     wide = {"width": 0.3 if mark.above else 0.72}
     if any(bar.behind is not None for bar in mark.bars):
         behind = [bar.behind for bar in mark.bars]
-        fig.add_trace(kit.bars(behind, COLOURS["pale"], hoverinfo="skip", **wide), **panel)
+        paler = {"color": [COLOURS[bar.tone] for bar in mark.bars], "opacity": FAINT}
+        fig.add_trace({**kit.bars(behind, None, hoverinfo="skip", **wide), "marker": paler}, **panel)
         wide = {"width": wide["width"] / 2}
     colours = [COLOURS[bar.tone] for bar in mark.bars]
     hovers = [hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars]
     texts = None if mark.above else [safe(bar.text) for bar in mark.bars]
     more = {"error_x": interval(mark)} if any(bar.low is not None for bar in mark.bars) else {}
-    fig.add_trace(kit.bars(values, colours, text=texts, hover=hovers, **wide, **more), **panel)
+    bars = kit.bars(values, colours, text=texts, hover=hovers, **wide, **more)
+    if any(bar.faint for bar in mark.bars):
+        bars["marker"] = {**bars["marker"], "opacity": [FAINT if bar.faint else 1.0 for bar in mark.bars]}
+    fig.add_trace(bars, **panel)
     ticks = [(row, tick) for row, bar in enumerate(mark.bars) for tick in bar.ticks]
     if ticks:
         symbol = {

@@ -6,7 +6,7 @@ from bertexplorer.charts import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
 from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Columns
-from bertexplorer.charts.style import label, safe
+from bertexplorer.charts.style import ORANGE, label, safe
 
 TALL = 300  # pixels
 LEVEL, NAMED = 8, 24  # bars whose texts fit side by side on a phone; whose labels fit
@@ -37,9 +37,12 @@ def draw(fig: Chart, mark: Columns, place: Place) -> None:
         hovertemplate=kit.HOVER,
         **panel,
     )
+    downs = [-(bar.down or 0.0) for bar in mark.bars]
+    if any(downs):
+        fig.add_bar(x=list(range(len(downs))), y=downs, marker={"color": ORANGE}, hoverinfo="skip", **panel)
     labels = [label(bar.label, 16) for bar in mark.bars]
     ticks = kit.ticks(labels, step=max(1, math.ceil(len(values) / NAMED)), mono=13 if mark.tokens else 0)
     fig.update_xaxes(showgrid=False, tickangle=-45, **ticks, **panel)
-    low = min([0.0, *values, mark.low or 0.0])
+    low = min([0.0, *values, *downs, mark.low or 0.0])
     high = max([*values, mark.high or 0.0])
     fig.update_yaxes(range=[1.2 * low, 1.2 * high or 1.0], nticks=5, **panel)

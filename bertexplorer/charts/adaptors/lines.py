@@ -47,8 +47,8 @@ def draw(fig: Chart, mark: Lines, place: Place) -> None:
     if mark.chosen is not None:
         fig.add_vline(mark.chosen, line={"color": GREY, "width": 1}, **panel)
     # 3. The names next to the ends of the lines.
-    last = [float(line.values[-1]) for line in mark.lines]
-    names = [label(line.end, LETTERS) for line in mark.lines]
+    last = [finite[-1] if (finite := finite_values(line)) else 0.0 for line in mark.lines]
+    names = [label(line.name if line.end is None else line.end, LETTERS) for line in mark.lines]
     colours = [COLOURS[line.tone] for line in mark.lines]
     x = count - 1 + kit.room(count)
     if mark.scale == "rank":
@@ -70,7 +70,7 @@ def draw_band(fig: Chart, line: Line, panel: dict[str, Any]) -> None:
 
 def draw_scale(fig: Chart, mark: Lines, panel: dict[str, Any]) -> tuple[float, float]:
     """Draw the vertical axis. Returns its ends; of ranks, the exponents of 10."""
-    values = [float(value) for line in mark.lines for value in line.values if np.isfinite(value)]
+    values = [value for line in mark.lines for value in finite_values(line)]
     if mark.scale == "rank":
         worst = max(10.0, *values, mark.high or 1.0)
         ends = (float(np.log10(worst)) * 1.04, -0.08)
@@ -83,3 +83,7 @@ def draw_scale(fig: Chart, mark: Lines, panel: dict[str, Any]) -> tuple[float, f
     form = {"tickformat": ".0%"} if mark.unit == "share" else {}
     fig.update_yaxes(range=list(ends), nticks=5, **form, **panel)
     return ends
+
+
+def finite_values(line: Line) -> list[float]:
+    return [value for value in np.asarray(line.values, dtype=float).tolist() if np.isfinite(value)]

@@ -3,8 +3,8 @@
 from bertexplorer.charts import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.marks import Text
-from bertexplorer.charts.style import TEXT, safe
+from bertexplorer.charts.marks import Text, Words
+from bertexplorer.charts.style import coloured, safe
 
 LINE = 22  # pixels
 
@@ -19,8 +19,17 @@ def above(mark: Text) -> int:
 
 def draw(fig: Chart, mark: Text, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
-    colours = [TEXT if words.tone == "grey" else COLOURS[words.tone] for words in mark.lines]
-    texts = [f"<b>{safe(words.text)}</b>" if words.bold else safe(words.text) for words in mark.lines]
-    fig.add_trace(kit.texts(0, list(range(len(texts))), texts, colour=colours), **panel)
+    texts = written(mark)
+    fig.add_trace(kit.texts(0, list(range(len(texts))), texts), **panel)
     fig.update_yaxes(range=[len(texts) - 0.5, -0.5], **kit.HIDDEN, **panel)
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN, **panel)
+
+
+def written(mark: Text) -> list[str]:
+    """The lines, with the tones and the weight of their parts."""
+    return ["".join(map(part, [line] if isinstance(line, Words) else line)) for line in mark.lines]
+
+
+def part(words: Words) -> str:
+    text = f"<b>{safe(words.text)}</b>" if words.bold else safe(words.text)
+    return text if words.tone == "grey" else coloured(text, COLOURS[words.tone])

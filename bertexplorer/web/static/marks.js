@@ -24,36 +24,33 @@ export function draw(figure, width) {
     marks.push(mark);
     return `<g class="mark${mark.door ? " door" : ""}" data-at="${marks.length - 1}">${inside.join("")}</g>`;
   };
-  const all = figure.panels.flatMap((panel) => panel.marks).filter(({ kind }) => kind === "lines").map(scaled);
-  const pen = { group, margins: lines.margins(all, width) };
+  // 1. What the marks of all panels share, and the widths.
+  const all = (kind) => figure.panels.flatMap((panel) => panel.marks).filter((mark) => mark.kind === kind).map(scaled);
+  const pen = { group, whole: width, margins: lines.margins(all("lines"), width), names: bars.widestName(all("bars")) };
+  const rows = rowsOf(figure.panels).map((row) => withWidths(row, width, pen));
+  pen.scales = bars.scales(rows.flat(), pen);
 
+  // 2. The panels row by row; those of a row have their rows at the same heights.
   const parts = [];
   let y = 0;
-  for (const row of rowsOf(figure.panels)) {
+  for (const row of rows) {
     if (parts.length) y += GAP;
-    // 1. The widths: what names do not need is shared.
-    const apart = row.length > FEW ? CLOSE : APART;
-    const edges = row.map(({ marks: [mark] }) => KINDS[mark.kind].edge?.(mark, width) ?? 0);
-    const whole = row.reduce((sum, { share = 1 }) => sum + share, 0);
-    const room = width - apart * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
-    const widths = row.map(({ share = 1 }, i) => edges[i] + room * share / whole);
-    // 2. The panels, with their rows at the same heights.
-    const titles = row.map((panel, i) => titleOf(panel, widths[i])), top = LINE * most(titles.map((lines) => lines.length));
+    const heads = row.map((panel) => headOf(panel, pen)), top = most(heads.map((head) => head.height));
+    const apart = apartIn(row);
     let x = 0, tallest = 0, aligned = null;
-    row.forEach(({ x: axis, y: down, marks: [mark, ...beside] }, i) => {
-      const found = KINDS[mark.kind].draw(scaled(mark), widths[i], { ...pen, beside, row: aligned, whole: width, y: down });
+    row.forEach(({ x: axis, y: down, wide, mark, beside }, i) => {
+      const found = KINDS[mark.kind].draw(mark, wide, { ...pen, beside, row: aligned, y: down });
       if (row.length > 1) aligned ??= found.row;
-      const inside = titles[i].map((line, at) => words(0, FONT + LINE * at, fitting(line, widths[i])));
-      inside.push(`<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`);
+      const inside = [...heads[i].drawn, `<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`];
       let { height } = found;
       if (axis) {
         height += AXIS;
-        const room = 2 * Math.min(found.middle, widths[i] - found.middle);
+        const room = 2 * Math.min(found.middle, wide - found.middle);
         inside.push(words(found.middle, top + height, fitting(axis, room), { anchor: "middle" }));
       }
       parts.push(`<g transform="translate(${Math.round(x)} ${y})">${inside.join("")}</g>`);
       tallest = Math.max(tallest, height);
-      x += widths[i] + apart;
+      x += wide + apart;
     });
     y += top + tallest;
   }
@@ -64,8 +61,29 @@ export function draw(figure, width) {
   return { svg: document.importNode(holder.content.firstChild, true), height, marks };
 }
 
-/** The lines of a title. */
-const titleOf = ({ title = "" }, width) => (title ? title.split("\n").flatMap((line) => wrapped(line, width)) : []);
+const apartIn = (row) => (row.length > FEW ? CLOSE : APART);
+
+/** The panels of a row with their widths, *wide*: what names do not need is shared. */
+function withWidths(row, width, pen) {
+  const panels = row.map(({ marks: [mark, ...beside], ...panel }) => ({ ...panel, mark: scaled(mark), beside }));
+  const edges = panels.map(({ mark }) => KINDS[mark.kind].edge?.(mark, pen) ?? 0);
+  const whole = panels.reduce((sum, { share = 1 }) => sum + share, 0);
+  const room = width - apartIn(row) * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
+  return panels.map((panel, i) => ({ ...panel, wide: edges[i] + room * (panel.share ?? 1) / whole }));
+}
+
+/** What stands above the marks of a panel: its title and its keys. */
+function headOf({ title, beside, wide }, pen) {
+  const lines = title ? title.split("\n").flatMap((line) => wrapped(line, wide)) : [];
+  const drawn = lines.map((line, i) => words(0, FONT + LINE * i, fitting(line, wide)));
+  let height = LINE * lines.length;
+  for (const key of beside.filter(({ kind }) => kind === "text")) {
+    const found = text.draw(key, wide, pen);
+    drawn.push(`<g class="text" transform="translate(0 ${height - 3})">${found.drawn.join("")}</g>`);
+    height += found.height;
+  }
+  return { drawn, height };
+}
 
 /** The panels row by row: one that is beside the former stands in its row. */
 function rowsOf(panels) {

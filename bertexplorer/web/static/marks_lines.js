@@ -1,7 +1,7 @@
 // Lines over the same steps, such as layers, with their names at their ends.
 import { colour, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, words } from "./marks_parts.js";
 
-const TALL = 150, RANKS = 250, EDGE = 8;  // heights, and what they leave free above and below
+const TALL = 150, RANKS = 250, LINE = 17, EDGE = 8;  // heights, of all and of a name; and what they leave free above and below
 const STEP = 26, FEW = 13;  // the room for the name of a step; steps up to which points are large
 const NAMES = 0.36;  // the most room for the names of lines, a share of the width
 const DASHES = { dash: "7 4", dot: "2 4" };
@@ -14,6 +14,8 @@ const ends = (mark) => (isRank(mark) ? [1, Math.max(10, mark.high)] : [Math.min(
 const written = ({ unit }, number) => (unit === "share" ? `${Math.round(100 * number)} %` : short(number));
 const ticksOf = (mark) => (isRank(mark) ? powers(ends(mark)[1]) : roundNumbers(...ends(mark), 4));
 const endsOf = ({ lines }) => lines.map((line) => line.end ?? line.name);
+const heightOf = (mark) => Math.max(isRank(mark) ? RANKS : TALL, LINE * endsOf(mark).filter(Boolean).length);
+const lastOf = ({ values }) => values.findLast((value) => value !== null) ?? 0;
 
 /** The room for numbers on the left and names on the right, which the lines of all panels share. */
 export function margins(marks, width) {
@@ -24,7 +26,7 @@ export function margins(marks, width) {
 }
 
 export function draw(mark, width, { group, margins: { left, right } }) {
-  const { steps, lines, doors, chosen } = mark, tall = isRank(mark) ? RANKS : TALL, [low, high] = ends(mark);
+  const { steps, lines, doors, chosen } = mark, tall = heightOf(mark), [low, high] = ends(mark);
 
   // 1. Both scales.
   const from = left + 6, to = width - right - 6;
@@ -48,8 +50,8 @@ export function draw(mark, width, { group, margins: { left, right } }) {
     const edge = [...upper.map((value, step) => [x(step), y(value)]), ...lower.map((value, step) => [x(step), y(value)]).reverse()];
     drawn.push(path(edge, `style="fill:${colour(tone)};fill-opacity:.18"`));
   }
-  const places = spread(lines.map(({ values }) => y(values.at(-1))), tall);
-  const names = endsOf(mark);
+  const names = endsOf(mark), listed = lines.filter((_, i) => names[i]);
+  const spaced = spread(listed.map((line) => y(lastOf(line))), tall, LINE);
   lines.forEach((line, i) => {
     const stroke = colour(line.tone), there = [];
     line.values.forEach((value, step) => { if (value !== null) there.push([step, value]); });
@@ -65,7 +67,8 @@ export function draw(mark, width, { group, margins: { left, right } }) {
       ]));
     }
     const style = `fill:${ink(line.tone)};font-size:${TOKEN}px`;
-    drawn.push(words(width - right + 8, places[i] + 4, fitting(names[i], right - 8, TOKEN), { style }));
+    const place = spaced[listed.indexOf(line)];
+    if (names[i]) drawn.push(words(width - right + 8, place + 4, fitting(names[i], right - 8, TOKEN), { style }));
   });
   return { drawn, height: tall + 22, middle: (from + to) / 2 };
 }

@@ -19,6 +19,7 @@ const PALETTES = {
   shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"],  // light enough for dark words
   groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
   root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
+  groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
 };
 
 const ROOT = [0, 0.5, 0.72, 0.85, 1];  // where the colours of "root" stand
@@ -136,10 +137,10 @@ export function spread(places, height, line = 17) {
 
 let ruler = null;
 
-export function widthOf(text, size = FONT, tokens = false) {
+export function widthOf(text, size = FONT, tokens = false, bold = false) {
   if (tokens) return CHARACTER * size * text.length;
   ruler ??= document.createElement("canvas").getContext("2d");
-  const font = `${size}px "IBM Plex Sans", system-ui, sans-serif`;
+  const font = `${bold ? "700 " : ""}${size}px "IBM Plex Sans", system-ui, sans-serif`;
   if (ruler.wanted !== font) ruler.font = ruler.wanted = font;
   return ruler.measureText(text).width;
 }
@@ -156,13 +157,21 @@ export function fitting(text, width, size = FONT, tokens = false) {
   return count > 0 ? `${letters.slice(0, count).join("")}…` : "";
 }
 
-/** The lines of *text* that fit into *width*. */
+/** The lines of *text* that fit into *width*; a word that is wider than a line is cut. */
 export function wrapped(text, width, size = FONT) {
-  const lines = [];
-  for (const word of text.split(" ")) {
-    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-    if (lines.length && widthOf(longer, size) <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
+  return text.split("\n").flatMap((paragraph) => {
+    const lines = [];
+    for (const word of paragraph.split(" ")) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && widthOf(longer, size) <= width) lines[lines.length - 1] = longer;
+      else lines.push(fitting(word, width, size));
+    }
+    return lines;
+  });
+}
+
+/** *text* on at most two lines, the second cut. */
+export function twoLines(text, width) {
+  const lines = wrapped(text, width);
+  return lines.length > 2 ? [lines[0], fitting(lines.slice(1).join(" "), width)] : lines;
 }

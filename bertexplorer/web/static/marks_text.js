@@ -1,18 +1,32 @@
-// Text: lines of words, such as the key of a figure.
-import { fitting, ink, words, wrapped } from "./marks_parts.js";
+// Text: lines of words, such as the key of a figure. A line may have parts, each in its own tone.
+import { colour, fitting, FONT, ink, widthOf, words } from "./marks_parts.js";
 
 const LINE = 22;
+const SIGN = /^[■┃┊━●◀▶]$/;  // a sign of a key has the very colour of what it stands for
 
 export const numbers = () => [];
 
 export function draw({ lines }, width, { group }) {
   let y = 0;
   const drawn = [];
-  for (const { text, tone = "grey", bold, door } of lines) {
-    for (const line of wrapped(text, width)) {
-      y += LINE;
-      const said = words(0, y - 6, fitting(line, width), { style: `fill:${ink(tone)}${bold ? ";font-weight:700" : ""}` });
-      drawn.push(door ? group({ hover: text, door }, [said]) : said);
+  for (const line of lines) {
+    let x = 0;
+    y += LINE;
+    for (const { text, tone = "grey", bold, door } of Array.isArray(line) ? line : [line]) {
+      const style = `fill:${SIGN.test(text) ? colour(tone) : ink(tone)}${bold ? ";font-weight:700" : ""}`;
+      const long = (some) => widthOf(some, FONT, false, bold), said = [];
+      let start = x, written = "";
+      const write = () => said.push(words(start + long(written) - long(written.trimStart()), y - 6, written.trim(), { style }));
+      for (const word of text.split(/(?<= )/)) {
+        if (x && start + long(written + word.trimEnd()) > width) {
+          write();
+          [x, y, start, written] = [0, y + LINE, 0, ""];
+        }
+        written += x ? word : fitting(word.trimStart(), width);
+        x = start + long(written);
+      }
+      write();
+      drawn.push(...(door ? [group({ hover: text, door }, said)] : said));
     }
   }
   return { drawn, height: y, middle: width / 2 };
