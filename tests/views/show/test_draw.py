@@ -46,11 +46,14 @@ def parsed(fig: Chart | Figure) -> dict[str, Any]:
 def check(fig: Chart | Figure) -> None:
     if isinstance(fig, Figure):
         assert chart(fig).plotly, "plotly accepts it"
-        json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+        marks = json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+        assert not any("&lt;" in text or "<b>" in text for text in strings(marks)), "texts are plain"
     content = parsed(fig)
     assert 300 <= content["layout"]["height"] <= 9000
     for text in strings(content):
-        bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)  # ours; a space after < opens no tag
+        # ours: lines, bold words and the colours of a key; a space after < opens no tag
+        bare = re.sub(r"</?b>|<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)
+        bare = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", bare)
         assert "<" not in bare and ">" not in bare, text
     assert content["data"]
 
