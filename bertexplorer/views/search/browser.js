@@ -1,12 +1,10 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
-import {
-  above, ACCENT, bars, Chart, clip, coloured, grouped, HIDDEN, label, ORANGE, quote, range, safe, texts, title, wrap,
-} from "../chart.js";
+import { clip, decimal, grouped, quote } from "../chart.js";
 import { dot, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit } from "../vectors.js";
 
-const MAX_LINES = 10_000, ROW = 62, LETTERS = 37;  // pixels of a result; letters in a line of it
+const MAX_LINES = 10_000, SHOWN = 480;  // letters of a line under the pointer
 
 export async function run(bert, text, options, inputs) {
   const layer = layerOf(bert, options.layer);
@@ -37,29 +35,17 @@ export async function run(bert, text, options, inputs) {
 export const rows = ({ hits, chance }) => hits.map((hit) => ({ ...hit, random_sentences: chance }));
 
 export function draw({ hits, chance }) {
-  const values = hits.map((hit) => hit.cosine), low = Math.min(0, chance, ...values);
-  const chart = new Chart(bars(values, ACCENT, { width: 0.26, hovertext: hits.map(hover), hoverinfo: "text" }));
-  const names = hits.map((hit) => twoLines(`${hit.cosine.toFixed(2)}  ${hit.text}${hit.label ? ` (${hit.label})` : ""}`));
-  chart.add(texts(low, range(hits.length).map((row) => row - 0.42), names));
-  for (const row of range(hits.length)) chart.shape({
-    type: "line", x0: chance, x1: chance, y0: row - 0.18, y1: row + 0.18, line: { color: ORANGE, width: 3 },
-  });
-  chart.note(above(coloured(`Orange: two random sentences, ${chance.toFixed(2)}`, ORANGE)));
-  chart.axes("x", { range: [low, 1], fixedrange: true, nticks: 6, title: title("cosine") });
-  chart.axes("y", { range: [hits.length - 0.6, -0.8], ...HIDDEN });
-  return chart.finish(Math.max(300, 90 + ROW * hits.length), { margin: { l: 8, r: 16, t: 40, b: 48 } });
-}
-
-/** *text* on at most two lines. */
-function twoLines(text) {
-  const [first, ...rest] = wrap(text, LETTERS);
-  return [first, ...(rest.length ? [clip(rest.join(" "), LETTERS)] : [])].map(safe).join("<br>");
+  const bars = hits.map((hit) => ({
+    label: hit.label ? `${hit.text} (${hit.label})` : hit.text,
+    value: hit.cosine, text: decimal(hit.cosine), hover: hover(hit), ticks: [{ value: chance }],
+  }));
+  const key = [{ text: "┃", tone: "orange" }, { text: ` two random sentences, ${decimal(chance)}` }];
+  const marks = [{ kind: "bars", bars, high: 1, above: true, axis: true }, { kind: "text", lines: [key] }];
+  return { marks: 1, panels: [{ x: "cosine", marks }] };
 }
 
 function hover({ rank, line, text, label: group, cosine }) {
-  const lines = wrap(text, 60);
-  const body = lines.slice(0, 8).map(safe).join("<br>") + (lines.length > 8 ? "…" : "");
-  return `${rank}. line ${line}${group ? ` (${label(group, 30)})` : ""}<br>${body}<br>cosine ${cosine.toFixed(3)}`;
+  return `${rank}. line ${line}${group ? ` (${group})` : ""}\n${clip(text, SHOWN)}\ncosine ${decimal(cosine, 3)}`;
 }
 
 export function say({ hits: [best], count, isBuiltIn, chance, notes }) {

@@ -1,12 +1,8 @@
-"""Figure for search: a line for each result with its cosine as a bar, and a mark at the cosine of two random
-sentences."""
+"""Figure for search: a bar for each result, as long as its cosine, and a tick at that of two random sentences."""
 
-from textwrap import wrap
-
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, ORANGE, clip, coloured, finish, label, quote, safe, two_lines
-from bertexplorer.views.search.compute import Search
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, key
+from bertexplorer.charts.style import clip, decimal, quote
+from bertexplorer.views.search.compute import Hit, Search
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -33,34 +29,22 @@ VIEW = View(
     needs=("lines", "index"),
 )
 
-ROW = 62  # pixels: a result
+SHOWN = 480  # letters of a line under the pointer
 
 
-def draw(result: Search) -> Chart:
-    count = len(result.hits)
-    rows = list(range(count))
-    values = [hit.cosine for hit in result.hits]
-    low = min(0.0, result.chance, *values)
-    tips = [hover(result, i) for i in rows]
-    fig = Chart([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
-    labels = [f" ({hit.label})" if hit.label else "" for hit in result.hits]
-    names = [two_lines(f"{h.cosine:.2f}  {h.text}{label}") for h, label in zip(result.hits, labels, strict=True)]
-    fig.add_trace(kit.texts(low, [row - 0.42 for row in rows], names))
-    for row in rows:
-        box = {"x0": result.chance, "x1": result.chance, "y0": row - 0.18, "y1": row + 0.18}
-        fig.add_shape(type="line", line={"color": ORANGE, "width": 3}, **box)
-    fig.add_annotation(kit.above(coloured(f"Orange: two random sentences, {result.chance:.2f}", ORANGE)))
-    fig.update_xaxes(range=[low, 1], fixedrange=True, nticks=6, title=kit.title("cosine"))
-    fig.update_yaxes(range=[count - 0.6, -0.8], **kit.HIDDEN)
-    return finish(fig, max(300, 90 + ROW * count), margin={"l": 8, "r": 16, "t": 40, "b": 48})
+def draw(result: Search) -> Figure:
+    bars = []
+    for hit in result.hits:
+        name = f"{hit.text} ({hit.label})" if hit.label else hit.text
+        tick = Tick(result.chance)
+        bars.append(Bar(name, hit.cosine, decimal(hit.cosine), hover=hover(hit), ticks=[tick]))
+    chance = key(("┃", "orange", f"two random sentences, {decimal(result.chance)}"))
+    return Figure([Panel([Bars(bars, high=1, above=True, axis=True), chance], x="cosine")])
 
 
-def hover(result: Search, i: int) -> str:
-    hit = result.hits[i]
-    group = f" ({label(hit.label, 30)})" if hit.label else ""
-    lines = wrap(hit.text, 60)
-    body = "<br>".join(safe(line) for line in lines[:8]) + ("…" if len(lines) > 8 else "")
-    return f"{hit.rank}. line {hit.line + 1}{group}<br>{body}<br>cosine {hit.cosine:.3f}"
+def hover(hit: Hit) -> str:
+    group = f" ({hit.label})" if hit.label else ""
+    return f"{hit.rank}. line {hit.line + 1}{group}\n{clip(hit.text, SHOWN)}\ncosine {decimal(hit.cosine, 3)}"
 
 
 def say(result: Search) -> str:
