@@ -34,13 +34,13 @@ def test_a_button_adds_the_missing_part(page: Page) -> None:
     choose_view(page, "Next sentence")
     page.get_by_text("Back to my text").click()
     expect_message(page, "There is no second sentence")
-    expect(page.locator("#figure .main-svg")).to_have_count(0)
+    expect(page.locator("#figure .marks")).to_have_count(0)
     expect(page.locator("#caption .said")).to_be_empty()
     expect(page.locator("#exports")).to_be_hidden()
     page.locator("#message button").click()
     expect(page.locator("#pair textarea")).to_be_focused()
     page.keyboard.type("It is a big city.")
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .marks")).to_be_visible()
     expect(page.locator("#message")).to_be_empty()
 
 

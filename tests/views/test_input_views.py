@@ -93,7 +93,7 @@ def test_figures_are_drawn_with_markup_as_text() -> None:
     around = nearest_pieces.Neighbourhood(EVIL, 3, 1, (near,) * 10, -0.1, 0.05)
     for count in (1, 3):
         result = nearest_pieces.NearestPieces((around,) * count, 4, "cosine")
-        drawn = nearest_figure.draw(result).to_json()
+        drawn = chart(nearest_figure.draw(result)).to_json()
         assert "<img" not in drawn.replace("\\u003c", "<") and "&lt;img" in drawn.replace("\\u0026", "&").replace(
             "\\u003c", "<"
         )
@@ -113,6 +113,7 @@ def test_neighbours_by_dot_product_are_drawn_and_named_by_it(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     result = nearest_pieces.run(ours, "the terrible cat", options=nearest_pieces.Options(count=5, order="dot product"))
     (near,) = result.found
-    assert list(nearest_figure.draw(result).data[0].x) == [n.dot for n in near.neighbours]
+    bars = nearest_figure.draw(result).panels[0].marks[0].bars
+    assert [bar.value for bar in bars] == [n.dot for n in near.neighbours]
     said = nearest_figure.say(result)
     assert f"“{near.neighbours[0].token}” has the largest dot product with “terrible”" in said and "closest" not in said

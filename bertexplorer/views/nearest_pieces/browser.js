@@ -1,10 +1,10 @@
 // Nearest pieces: which pieces of the vocabulary have the vectors closest to a token's own, before any context.
-import { ACCENT, bars, Chart, decimal, heightOf, HIDDEN, label, PALE, quote, safe, TEXT, texts, ticks } from "../chart.js";
+import { decimal, quote } from "../chart.js";
 import { longestPiece } from "../inputs.js";
 import { dot, length, mean, median, range, topk } from "../numbers.js";
 import { once } from "../vectors.js";
 
-const MAX_TOKENS = 3, BAR = 30, GAP = 64;  // tokens side by side; pixels
+const MAX_TOKENS = 3;
 
 export async function run(bert, text, { count, order }) {
   const encoding = bert.tokenizer.encode(text), positions = encoding.picked.length ? encoding.picked : [longestPiece(encoding)];
@@ -38,28 +38,21 @@ export function rows({ found }) {
 }
 
 export function draw({ found, order }) {
-  const heights = found.map((near) => BAR * (near.neighbours.length + 1));
-  const chart = Chart.panels(heights, GAP, found.map((near) => `nearest to ${quote(label(near.token))}`)), isCosine = order === "cosine";
-  const number = (one) => (isCosine ? one.cosine : one.dot);
-  found.forEach(({ neighbours, typical, spread }, i) => {
-    const hover = neighbours.map((one) => `${safe(one.token)}: cosine ${digits(one.cosine)}, dot product ${one.dot.toFixed(2)}`);
-    const values = neighbours.map(number), row = i + 1;
-    chart.add(bars(values, ACCENT, { text: values.map(digits), hover, width: 0.6, textfont: { color: TEXT, size: 13 } }), row);
-    if (isCosine) {
-      chart.vrect(typical - spread, typical + spread, row, { fillcolor: PALE, opacity: 0.35, line: { width: 0 } });
-      const x = Math.max(typical, 0);  // text left of the axis would not be drawn
-      chart.add(texts(x, [neighbours.length], [`all other pieces: ${digits(typical)} ± ${spread.toFixed(2)}`]), row);
-    }
-    chart.axes("y", {
-      range: [neighbours.length + 0.6, -0.6], showgrid: false, fixedrange: true,
-      ...ticks(neighbours.map((one) => label(one.token, 16)), { mono: 14 }),
-    }, row);
-  });
-  const values = found.flatMap((near) => near.neighbours.map(number));
+  const isCosine = order === "cosine", measured = (one) => (isCosine ? one.cosine : one.dot);
+  // all panels have one scale
+  const values = found.flatMap((near) => near.neighbours.map(measured));
   const bands = isCosine ? found.map((near) => near.typical - near.spread) : [];
-  const end = isCosine ? 1 : Math.max(0, ...values) || 1;
-  chart.axes("x", { range: [Math.min(0, ...bands, ...values), 1.12 * end], ...HIDDEN });
-  return chart.finish(Math.max(360, heightOf(heights, GAP) + 50), { margin: { l: 8, r: 12, t: 32, b: 10 } });
+  const low = Math.min(0, ...bands, ...values), high = isCosine ? 1 : Math.max(0, ...values);
+  const panels = found.map(({ token, neighbours, typical, spread }) => {
+    const bars = neighbours.map((one) => ({
+      label: one.token, value: measured(one), text: digits(measured(one)),
+      hover: `${one.token}: cosine ${digits(one.cosine)}, dot product ${decimal(one.dot)}`,
+    }));
+    const others = `all other pieces: ${digits(typical)} ± ${spread.toFixed(2)}`;
+    const band = isCosine ? [{ kind: "band", low: typical - spread, high: typical + spread, label: others }] : [];
+    return { title: `nearest to ${quote(token)}`, marks: [{ kind: "bars", bars, low, high, tokens: true }, ...band] };
+  });
+  return { marks: 1, panels };
 }
 
 /** Two digits; what rounds to 0 has no minus. */

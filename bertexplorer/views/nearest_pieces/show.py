@@ -1,9 +1,8 @@
 """Figure for nearest pieces: a bar for each neighbour, of its cosine or, if they are ordered by it, of its dot product;
 and for the cosine where all other pieces lie."""
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, PALE, TEXT, decimal, finish, label, quote, safe
+from bertexplorer.charts.marks import Band, Bar, Bars, Figure, Mark, Panel
+from bertexplorer.charts.style import decimal, quote
 from bertexplorer.views.nearest_pieces.compute import NearestPieces, Neighbour
 from bertexplorer.views.view import Example, View
 
@@ -39,32 +38,26 @@ VIEW = View(
     chips="pick",
 )
 
-BAR, GAP = 30, 64  # px
 
-
-def draw(result: NearestPieces) -> Chart:
-    heights = [BAR * (len(piece.neighbours) + 1) for piece in result.found]
-    fig = kit.panels(heights, GAP, [f"nearest to {quote(label(piece.token))}" for piece in result.found])
-    for row, piece in enumerate(result.found, 1):
-        neighbours, count = piece.neighbours, len(piece.neighbours)
-        hovers = [f"{safe(n.token)}: cosine {digits(n.cosine)}, dot product {n.dot:.2f}" for n in neighbours]
-        values = [measured(result, n) for n in neighbours]
-        numbers = [digits(value) for value in values]
-        font = {"color": TEXT, "size": 13}
-        fig.add_trace(kit.bars(values, ACCENT, text=numbers, hover=hovers, width=0.6, textfont=font), row, 1)
-        if result.order == "cosine":
-            low, high = piece.typical - piece.spread, piece.typical + piece.spread
-            fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line={"width": 0}, row=row, col=1)
-            band_label = f"all other pieces: {digits(piece.typical)} ± {piece.spread:.2f}"
-            x = max(piece.typical, 0.0)  # text left of the axis would not be drawn
-            fig.add_trace(kit.texts(x, [count], [band_label]), row, 1)
-        ticks = kit.ticks([label(n.token, 16) for n in neighbours], mono=14)
-        fig.update_yaxes(range=[count + 0.6, -0.6], showgrid=False, fixedrange=True, **ticks, row=row, col=1)
-    values = [measured(result, n) for piece in result.found for n in piece.neighbours]
-    bands = [piece.typical - piece.spread for piece in result.found] if result.order == "cosine" else []
-    most = 1.0 if result.order == "cosine" else max(0.0, *values) or 1.0
-    fig.update_xaxes(range=[min([0.0, *bands, *values]), 1.12 * most], **kit.HIDDEN)
-    return finish(fig, max(360, kit.height_of(heights, GAP) + 50), margin={"l": 8, "r": 12, "t": 32, "b": 10})
+def draw(result: NearestPieces) -> Figure:
+    is_cosine = result.order == "cosine"
+    # all panels have one scale
+    values = [measured(result, neighbour) for piece in result.found for neighbour in piece.neighbours]
+    bands = [piece.typical - piece.spread for piece in result.found] if is_cosine else []
+    low, high = min([0.0, *bands, *values]), 1.0 if is_cosine else max(0.0, *values)
+    panels = []
+    for piece in result.found:
+        bars = []
+        for neighbour in piece.neighbours:
+            value = measured(result, neighbour)
+            hover = f"{neighbour.token}: cosine {digits(neighbour.cosine)}, dot product {decimal(neighbour.dot)}"
+            bars.append(Bar(neighbour.token, value, digits(value), hover=hover))
+        marks: list[Mark] = [Bars(bars, low, high, tokens=True)]
+        if is_cosine:
+            others = f"all other pieces: {digits(piece.typical)} ± {piece.spread:.2f}"
+            marks.append(Band(piece.typical - piece.spread, piece.typical + piece.spread, others))
+        panels.append(Panel(marks, f"nearest to {quote(piece.token)}"))
+    return Figure(panels)
 
 
 def measured(result: NearestPieces, neighbour: Neighbour) -> float:
