@@ -1,15 +1,12 @@
 // Term weights: the words by which a text would be found. A piece of the vocabulary weighs max_i log(1 + relu(logit_ij)) over the
 // tokens i of the text, as in SPLADE (Formal et al., 2021), and two texts score the sum of the products of their weights.
-import {
-  above, ACCENT, bars, beyondLimit, Chart, clip, counted, decimal, down, fromZero, grouped, heightOf, joinNames, label,
-  ORANGE, PALE, percent, quote,
-} from "../chart.js";
+import { beyondLimit, clip, counted, decimal, grouped, joinNames, percent, quote } from "../chart.js";
 import { most, range, sum } from "../numbers.js";
 import { alone } from "../passages.js";
 import { placesInPair } from "../units.js";
 
 const CHUNK = 64;  // tokens whose logits are in memory at once
-const WORD = 24, GAP = 60, NAMES = ["first", "second"];  // pixels: a bar, between two panels
+const NAMES = ["first", "second"];
 const DENSE = 0.02;  // share of the vocabulary beyond which the weights are not sparse
 
 export async function run(bert, text, { top }) {
@@ -91,24 +88,24 @@ export function rows({ texts, common }) {
 
 export function draw({ texts, common }) {
   const of = (i) => (texts.length === 2 ? `the ${NAMES[i]} text` : "the text");
-  const panels = [
-    ["what both share: the product of its two weights", common, ORANGE],
-    ...texts.flatMap(({ own, added }, i) => [[`words of ${of(i)}`, own, PALE], [`words that BERT adds to ${of(i)}`, added, ACCENT]]),
-  ].filter(([, terms]) => terms.length);
-  const heights = panels.map(([, terms]) => WORD * terms.length + 8), chart = Chart.panels(heights, GAP);
-  panels.forEach(([title, terms, colour], i) => {
-    const values = terms.map((term) => term.weight), text = values.map((one) => decimal(one));
-    const hover = terms.map((term, at) => `${label(term.word, 30)}: ${text[at]}, from ${origin(term)}`);
-    chart.add(bars(values, terms.map(({ own }) => (own && colour === ORANGE ? PALE : colour)), { text, hover }), i + 1);
-    chart.axes("y", down(terms.map((term) => label(term.word, 16)), { mono: 13 }), i + 1);
-    chart.axes("x", { range: fromZero(values), visible: false }, i + 1);
-    chart.note(above(title, 4, { row: i + 1 }));
-  });
-  return chart.finish(Math.max(300, heightOf(heights, GAP) + 40), { bargap: 0.3 });
+  const lists = [
+    ["what both share: the product of its two weights", common, "orange"],
+    ...texts.flatMap(({ own, added }, i) => [[`words of ${of(i)}`, own, "pale"], [`words that BERT adds to ${of(i)}`, added, "blue"]]),
+  ];
+  return { marks: 1, panels: lists.filter(([, terms]) => terms.length).map(([title, terms, tone]) => weights(title, terms, tone)) };
+}
+
+/** A bar for each of *terms*. Among those that both texts share, a piece that both have is pale. */
+function weights(title, terms, tone) {
+  const bars = terms.map((term) => ({
+    label: term.word, value: term.weight, text: decimal(term.weight), tone: term.own && tone === "orange" ? "pale" : tone,
+    hover: `${term.word}: ${decimal(term.weight)}, from ${origin(term)}`,
+  }));
+  return { title, marks: [{ kind: "bars", bars, tokens: true }] };
 }
 
 /** The token that gives the weight, in each text. */
-const origin = ({ sources }) => sources.map((source) => label(source, 20)).join(" and ");
+const origin = ({ sources }) => sources.map((source) => clip(source, 20)).join(" and ");
 
 export const colours = ({ shown }) => shown;
 

@@ -2,22 +2,8 @@
 
 from collections.abc import Sequence
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    ORANGE,
-    PALE,
-    beyond_limit,
-    clip,
-    count,
-    decimal,
-    finish,
-    join_names,
-    label,
-    percent,
-    quote,
-)
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tone
+from bertexplorer.charts.style import beyond_limit, clip, count, decimal, join_names, percent, quote
 from bertexplorer.views.term_weights.compute import Term, TermWeights
 from bertexplorer.views.view import Example, View
 
@@ -70,36 +56,37 @@ VIEW = View(
     ),
 )
 
-WORD, GAP = 24, 60  # pixels: a bar, the gap between two panels
 NAMES = ("first", "second")
 DENSE = 0.02  # share of the vocabulary beyond which the weights are not sparse
 
 
-def draw(result: TermWeights) -> Chart:
-    """Panels of bars: what two texts share, then for each text its own words and the added ones."""
-    panels: list[tuple[str, Sequence[Term], str]] = []
+def draw(result: TermWeights) -> Figure:
+    """What two texts share, then for each text its own words and the added ones."""
+    panels = []
     if result.common:
-        panels.append(("what both share: the product of its two weights", result.common, ORANGE))
+        panels.append(weights("what both share: the product of its two weights", result.common, "orange"))
     for which, of_text in zip(NAMES, result.texts, strict=False):
         of = f"the {which} text" if len(result.texts) == 2 else "the text"
-        panels += [(f"words of {of}", of_text.own, PALE), (f"words that BERT adds to {of}", of_text.added, ACCENT)]
-    panels = [panel for panel in panels if panel[1]]
-    heights = [WORD * len(terms) + 8 for _, terms, _ in panels]
-    fig = kit.panels(heights, GAP)
-    for row, (title, terms, colour) in enumerate(panels, 1):
-        text = [decimal(term.weight) for term in terms]
-        hovers = [f"{label(term.word, 30)}: {t}, from {origin(term)}" for term, t in zip(terms, text, strict=True)]
-        colours = [colour if colour != ORANGE or not term.own else PALE for term in terms]
-        fig.add_trace(kit.bars([term.weight for term in terms], colours, text=text, hover=hovers), row, 1)
-        fig.update_yaxes(**kit.down([label(term.word, 16) for term in terms], mono=13), row=row, col=1)
-        fig.update_xaxes(range=kit.from_zero([term.weight for term in terms]), visible=False, row=row, col=1)
-        fig.add_annotation(kit.above(title, 4, row=row))
-    return finish(fig, max(300, kit.height_of(heights, GAP) + 40), bargap=0.3)
+        if of_text.own:
+            panels.append(weights(f"words of {of}", of_text.own, "pale"))
+        if of_text.added:
+            panels.append(weights(f"words that BERT adds to {of}", of_text.added, "blue"))
+    return Figure(panels)
+
+
+def weights(title: str, terms: Sequence[Term], tone: Tone) -> Panel:
+    """A bar for each of *terms*. Among those that both texts share, a piece that both have is pale."""
+    bars = []
+    for term in terms:
+        text = decimal(term.weight)
+        own = "pale" if term.own and tone == "orange" else tone
+        bars.append(Bar(term.word, term.weight, text, own, f"{term.word}: {text}, from {origin(term)}"))
+    return Panel([Bars(bars, tokens=True)], title)
 
 
 def origin(term: Term) -> str:
     """The token that gives the weight, in each text."""
-    return " and ".join(label(source, 20) for source in term.sources)
+    return " and ".join(clip(source, 20) for source in term.sources)
 
 
 def colours(result: TermWeights) -> dict[int, float]:

@@ -25,20 +25,21 @@ def hand(pair: bool = False, **changes: object) -> TermWeights:
 
 
 def test_a_text_has_its_own_words_and_the_added_ones() -> None:
-    chart = figure.draw(hand())
-    check(chart)
-    own, added = chart.data
-    assert own.x == (3.0,) and added.x == (2.5, 2.0) and added.customdata[1] == "pet: 2.00, from [SEP]"
+    drawn = figure.draw(hand())
+    check(drawn)
+    own, added = (panel.marks[0].bars for panel in drawn.panels)
+    assert [bar.value for bar in own] == [3.0] and [bar.value for bar in added] == [2.5, 2.0]
+    assert added[1].hover == "pet: 2.00, from [SEP]"
     assert figure.colours(hand()) == {1: 1.0}
 
 
 def test_two_texts_begin_with_what_they_share() -> None:
-    chart = figure.draw(hand(pair=True))
-    check(chart)
-    shared = chart.data[0]
-    assert len(chart.data) == 5 and shared.x == (7.5, 6.0) and shared.marker.color == (figure.ORANGE, figure.PALE)
-    assert "from cat and dog" in shared.customdata[0]
-    assert len(figure.draw(hand(pair=True, common=())).data) == 4
+    drawn = figure.draw(hand(pair=True))
+    check(drawn)
+    shared = drawn.panels[0].marks[0].bars
+    assert len(drawn.panels) == 5 and [(bar.value, bar.tone) for bar in shared] == [(7.5, "orange"), (6.0, "pale")]
+    assert "from cat and dog" in shared[0].hover
+    assert len(figure.draw(hand(pair=True, common=())).panels) == 4
 
 
 @pytest.mark.parametrize(
