@@ -1,9 +1,9 @@
 // Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is.
-import { ACCENT, Chart, counted, decimal, grouped, label, percent, quote, ticks } from "../chart.js";
+import { counted, decimal, grouped, percent, quote } from "../chart.js";
 import { argmax, most as largest, range, rankOf, sum } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 
-const LEVEL = 8, NAMED = 24;  // bars whose numbers fit side by side on a phone, more are turned; tokens that all have a name
+const MOST = 4;  // bits up to which all figures have one scale
 
 export async function run(bert, text, { hide, most }) {
   const { tokenizer } = bert;
@@ -35,20 +35,12 @@ export function rows({ scored }) {
 }
 
 export function draw({ scored }) {
-  const bits = scored.map((one) => -one.logProbability / Math.LN2);
-  const labels = scored.map((one) => label(one.token, 16));
-  const few = scored.length <= LEVEL;
-  const chart = new Chart({
-    type: "bar", x: range(scored.length), y: bits, marker: { color: ACCENT },
-    ...(scored.length <= NAMED && { text: scored.map((one) => percent(one.probability)) }),
-    textposition: "outside", textangle: few ? 0 : -90, ...(!few && { textfont: { size: 12 } }), cliponaxis: false,
-    constraintext: few ? "inside" : "none",  // turned, it is read above a thin bar, too
-    customdata: scored.map((one, i) => `${labels[i]}: ${percent(one.probability)}, rank ${grouped(one.rank)}`),
-    hovertemplate: "%{customdata}, %{y:.1f} bits<extra></extra>",
+  const bars = scored.map(({ token, logProbability, probability, rank }) => {
+    const bits = -logProbability / Math.LN2, share = percent(probability);
+    return { label: token, value: bits, text: share, hover: `${token}: ${share}, rank ${grouped(rank)}, ${bits.toFixed(1)} bits` };
   });
-  chart.axes("x", { showgrid: false, tickangle: -45, ...ticks(labels, { step: Math.max(1, Math.ceil(scored.length / NAMED)), mono: 13 }) });
-  chart.axes("y", { title: { text: "surprise (bits)" }, range: [0, Math.max(4, largest(bits) * 1.2)] });
-  return chart.finish(420, { bargap: 0.25 });
+  const high = Math.max(MOST, largest(bars.map((bar) => bar.value)));
+  return { marks: 1, panels: [{ title: "surprise (bits)", marks: [{ kind: "columns", bars, high, tokens: true }] }] };
 }
 
 /** Position -> probability. */

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, count, decimal, finish, label, percent, quote
+from bertexplorer.charts.marks import Bar, Columns, Figure, Panel
+from bertexplorer.charts.style import count, decimal, percent, quote
 from bertexplorer.views.pseudo_likelihood.compute import PseudoLikelihood
 from bertexplorer.views.view import Example, View
 
@@ -34,35 +33,18 @@ VIEW = View(
     ),
 )
 
-LEVEL = 8  # bars whose numbers fit side by side on a phone; more are rotated
+MOST = 4.0  # bits up to which all figures have one scale
 
 
-def draw(result: PseudoLikelihood) -> Chart:
-    positions = np.flatnonzero(result.ranks)
-    bits = -result.log_probabilities[positions] / math.log(2)
-    shares = np.exp(result.log_probabilities[positions])
-    labels = [label(result.tokens[i], 16) for i in positions]
-    ranks = result.ranks[positions]
-    few = len(positions) <= LEVEL
-    hovers = [f"{name}: {percent(float(p))}, rank {r:,}" for name, p, r in zip(labels, shares, ranks, strict=True)]
-    fig = Chart()
-    fig.add_bar(
-        x=list(range(len(positions))),
-        y=bits,
-        marker={"color": ACCENT},
-        text=[percent(float(p)) for p in shares] if len(positions) <= 24 else None,
-        textposition="outside",
-        textangle=0 if few else -90,
-        constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
-        textfont=None if few else {"size": 12},
-        cliponaxis=False,
-        customdata=hovers,
-        hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
-    )
-    ticks = kit.ticks(labels, step=max(1, math.ceil(len(positions) / 24)), mono=13)
-    fig.update_xaxes(showgrid=False, tickangle=-45, **ticks)
-    fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])
-    return finish(fig, 420, bargap=0.25)
+def draw(result: PseudoLikelihood) -> Figure:
+    bars = []
+    for position in np.flatnonzero(result.ranks).tolist():
+        token, rank = result.tokens[position], result.ranks[position]
+        bits = -float(result.log_probabilities[position]) / math.log(2)
+        share = percent(math.exp(float(result.log_probabilities[position])))
+        bars.append(Bar(token, bits, share, hover=f"{token}: {share}, rank {rank:,}, {bits:.1f} bits"))
+    high = max(MOST, *(bar.value for bar in bars))
+    return Figure([Panel([Columns(bars, high=high, tokens=True)], "surprise (bits)")])
 
 
 def colours(result: PseudoLikelihood) -> dict[int, float]:
