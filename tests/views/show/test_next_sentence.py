@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bertexplorer.charts.adaptors import tokens as chart_of_tokens
 from bertexplorer.views.next_sentence import show as next_sentence
 from bertexplorer.views.next_sentence.compute import NextSentence, Score
 from bertexplorer.views.sentence_matrix import show as sentence_matrix
@@ -82,13 +83,23 @@ def test_drawing_does_not_change_the_result(figure: ModuleType, result: Any) -> 
     assert figure.say(result).endswith(".") and repr(result) == before
 
 
-def test_labels_of_a_line_do_not_overlap_and_long_texts_are_truncated() -> None:
-    chips = next_sentence.layout_chips(pair(1, 256))
-    for (left, line, width, *_), (after, below, *_) in zip(chips, chips[1:], strict=False):
-        assert left + width <= next_sentence.LINE
+def test_long_texts_are_truncated_and_bars_show_both_shares() -> None:
+    tokens = next_sentence.draw(pair(1, 256)).panels[0].marks[0].tokens
+    assert [token.text for token in tokens].count("… 227 more") == 2
+    assert len(tokens) == 2 * next_sentence.SHOWN
+    assert [tokens[i].tone for i in (0, -1)] == ["blue", "orange"]
+    _, ways, candidates = (panel.marks[0] for panel in next_sentence.draw(pair()).panels)
+    assert [bar.value for bar in ways.bars] == pytest.approx([0.75, 0.2]) and ways.high == 1
+    assert ways.bars[0].text == "75 % is next · 25 % not"
+    assert [bar.label for bar in candidates.bars][:2] == [f"1. {EVIL} number 0", f"2. B: the B {EVIL}"]
+
+
+def test_labels_of_a_line_do_not_overlap_in_a_chart() -> None:
+    mark = next_sentence.draw(pair(1, 256)).panels[0].marks[0]
+    places = chart_of_tokens.places(mark)
+    for (left, line, width), (after, below, _) in zip(places, places[1:], strict=False):
+        assert left + width <= chart_of_tokens.LINE
         assert (below == line and after > left + width) or (below == line + 1 and after == 0)
-    assert [c[3] for c in chips].count("… 227 more") == 2
-    assert len(chips) == 2 * next_sentence.SHOWN
 
 
 def test_the_sentence_on_a_pair_has_candidates_only_if_there_are_some() -> None:
