@@ -3,20 +3,8 @@
 import numpy as np
 
 from bertexplorer.answers.sample_sentences import STORY
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREEN,
-    ORANGE,
-    PALE,
-    coloured,
-    finish,
-    label,
-    percent,
-    safe,
-    shortened_pairs,
-)
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tone, key
+from bertexplorer.charts.style import percent, shortened_pairs
 from bertexplorer.views.sentence_pairs.compute import NEXT, SentencePairs
 from bertexplorer.views.view import Example, View
 
@@ -51,29 +39,19 @@ VIEW = View(
     chips="",
 )
 
-LINE = 82  # pixels a pair
-LETTERS = 46  # of a sentence
 
-
-def draw(result: SentencePairs) -> Chart:
-    rows = list(range(len(result.pairs)))
-    has_answers = not np.isnan(result.is_next).any()
-    shares = result.is_next if has_answers else np.zeros(len(rows))
-    colours = [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]
-    hovers = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
-    tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if has_answers else "") + "<extra></extra>"
-    fig = Chart([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
-    for row, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
-        colour = GREEN if pair.kind == NEXT else ORANGE
-        mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
-        answer = f"   P(is next) {percent(share)}" if has_answers else ""
-        text = f"{label(pair.first, LETTERS)}<br><b>{label(pair.second, LETTERS)}</b>"
-        text += f"<br>{coloured(f'● {mark}', colour)}{answer}"
-        style = {"xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
-        fig.add_annotation({"text": text, "x": 0, "y": row + 0.17, **style})
-    fig.update_xaxes(range=[0, 1], **kit.HIDDEN)
-    fig.update_yaxes(range=[len(rows) - 0.6, -0.62], **kit.HIDDEN)
-    return finish(fig, max(320, LINE * len(rows) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
+def draw(result: SentencePairs) -> Figure:
+    bars = []
+    for pair, is_next in zip(result.pairs, result.is_next.tolist(), strict=True):
+        answer = "" if np.isnan(is_next) else percent(is_next)
+        said = f"{pair.kind}\nP(is next) {answer}" if answer else pair.kind
+        kind = pair.kind.split()[0]
+        tone: Tone = "green" if pair.kind == NEXT else "orange"
+        hover = f"A: {pair.first}\nB: {pair.second}\n{said}"
+        bars.append(Bar(f"A: {pair.first}\nB, {kind}: {pair.second}", is_next, answer, tone, hover))
+    kinds = key(("■", "green", "B is the next sentence"), ("■", "orange", "it is not"))
+    title = "" if np.isnan(result.is_next).any() else "how likely BERT finds it that B is next"
+    return Figure([Panel([Bars(bars, high=1, above=True), kinds], title)])
 
 
 def say(result: SentencePairs) -> str:
