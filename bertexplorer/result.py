@@ -20,6 +20,7 @@ from bertexplorer.views import view_of
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from bertexplorer.charts.chart import Chart
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.views.protocols import Analysis, FigureModule
     from bertexplorer.views.view import View
@@ -87,9 +88,7 @@ class Result:
         drawn = self.drawing.draw(self.value)
         if isinstance(drawn, Picture):
             return drawn.document(self.said)
-        if isinstance(drawn, marks.Figure):
-            return adaptors.chart(drawn).plotly
-        return drawn if isinstance(drawn, str) else drawn.plotly
+        return drawn if isinstance(drawn, str) else plotly_figure(drawn)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -282,7 +281,7 @@ class Comparison:
         drawing, values = self.first.drawing, [result.value for result in self.results]
         if self.others:
             assert isinstance(drawing, ComparingSeveral)
-            return drawing.several(self.names, values, 0, ordered=False).plotly
+            return plotly_figure(drawing.several(self.names, values, 0, ordered=False))
         pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
         drawn = difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
         return None if drawn is None else drawn.plotly
@@ -369,6 +368,11 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
     if others and not isinstance(first.drawing, ComparingSeveral):
         raise ExplorerError(f"{2 + len(others)} results of {first.analysis} were given; it compares two. Give two.")
     return Comparison(first, second, side_names((first, second, *others)), others)
+
+
+def plotly_figure(drawn: marks.Figure | Chart) -> Figure:
+    """What a view has drawn as an object of plotly."""
+    return (adaptors.chart(drawn) if isinstance(drawn, marks.Figure) else drawn).plotly
 
 
 def side_names(results: Sequence[Result]) -> tuple[str, ...]:

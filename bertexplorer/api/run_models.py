@@ -61,7 +61,7 @@ class TasksModel(BaseModel):
 
 
 class ReportModel(BaseModel):
-    """What a run has learned so far. Charts are data and layout for plotly.js."""
+    """What a run has learned so far. A chart is data and layout for plotly.js, or has "marks"."""
 
     run: RunModel
     can: list[str] = Field(description="What can be done with it: stop, resume, again, delete, try, influence …")

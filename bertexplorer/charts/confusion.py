@@ -4,47 +4,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import count, finish, label
-from bertexplorer.charts.tiles import ROOT
+from bertexplorer.charts.marks import Cells, Figure, Panel
+from bertexplorer.charts.style import count
 
 MAX_LABELS = 40  # labels to draw
-NUMBERED = 12
-PREDICTED = {"title": {"text": "predicted", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
-GOLD = {
-    "title": {"text": "correct", "standoff": 4},
-    "autorange": "reversed",
-    "showgrid": False,
-    "fixedrange": True,
-}
 
 
-def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Chart:
-    """The confusion matrix; a click on a cell opens its rows."""
-    size = min(len(labels), MAX_LABELS)
-    targets = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
-    fig = Chart([{**cells(labels, counts), "customdata": targets}])
-    fig.update_xaxes(PREDICTED)
-    fig.update_yaxes(GOLD)
-    return finish(fig, 110 + height(size), margin={"l": 8, "r": 8, "t": 64, "b": 8})
+def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Figure:
+    """The confusion matrix; a press on a cell opens its rows."""
+    return Figure([panel(labels[:MAX_LABELS], counts, doors=True)])
 
 
-def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
-    """One row per correct label, one column per predicted label. The shade is the share of the row."""
-    names = [label(name, 14) + "\u200b" * i for i, name in enumerate(labels[:MAX_LABELS])]
-    table = np.asarray(counts)[: len(names), : len(names)]
+def panel(labels: Sequence[str], counts: Sequence[Sequence[int]], *, doors: bool = False) -> Panel:
+    """One row per correct label, one column per predicted label. The shade is the share of the row. *doors*: whether a
+    press on a cell opens its rows."""
+    size = len(labels)
+    table = np.asarray(counts)[:size, :size]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
-    matrix = kit.cells(
-        shares.tolist(), ROOT, 0, 1, x=names, y=names, text=[[f"{n:,}" for n in row] for row in table], gap=2
-    )
-    text = {"texttemplate": "%{text}" if len(names) <= NUMBERED else None, "textfont": None}
-    return {**matrix, **text, "hovertemplate": "%{y}, predicted as %{x}: %{text}<extra></extra>"}
-
-
-def height(labels: int) -> int:
-    """The height of the cells in pixels."""
-    return max(160, min(900, 44 * labels))
+    text = []
+    hover = []
+    leads = []
+    for i, numbers in enumerate(table.tolist()):
+        text.append([f"{number:,}" for number in numbers])
+        pairs = zip(labels, numbers, strict=True)
+        hover.append([f"{labels[i]}, predicted as {predicted}: {number:,}" for predicted, number in pairs])
+        leads.append([{"set": {"gold": i, "predicted": j}} for j in range(size)])
+    cells = Cells(labels, labels, shares, "root", 0, 1, text, hover, leads if doors else ())
+    return Panel([cells], "a row for each correct label, a column for each predicted one")
 
 
 def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:

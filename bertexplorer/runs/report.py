@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.charts import confusion
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Figure
 from bertexplorer.runs import learning, suite
 from bertexplorer.runs.service import RunDetail, RunService
 from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_checkpoints
@@ -51,7 +51,7 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
         "comparable": [{"id": other.id, "name": other.name} for other in comparable(service, run, owner)],
         "compared": side_by_side(service, detail, others) if others else None,
         "best": results(detail, task.METRICS),
-        "confusion": confusion_chart(detail),
+        "confusion": confusion_figure(detail),
         "labels": ((detail.about or {}).get("confusion") or {}).get("labels", []),
         "rows": wrong_answers(predictions),
         "texts": [{"name": column.name, "label": column.label} for column in text_columns(detail)],
@@ -206,7 +206,7 @@ def command(spec: Mapping[str, Any]) -> str:
     )
 
 
-def confusion_chart(detail: RunDetail) -> Chart | None:
+def confusion_figure(detail: RunDetail) -> Figure | None:
     counts = (detail.about or {}).get("confusion")
     return confusion.draw(counts["labels"], counts["counts"]) if counts else None
 
@@ -258,14 +258,14 @@ def text_columns(detail: RunDetail) -> list[Column]:
 
 def suite_result(run: Run) -> dict[str, Any]:
     """The result of a suite."""
-    chart, said = suite.result(run.folder)
+    figure, said = suite.result(run.folder)
     files = {"cases": "All cases as CSV", "summary": "The score as CSV"}
     links = [
         {"title": title, "href": f"api/v1/suites/{run.id}/{name}"}
         for name, title in files.items()
         if (run.folder / "suite" / f"{name}.csv").is_file()
     ]
-    return {"chart": chart, "said": said, "links": links, "cases": bool(said)}
+    return {"chart": figure, "said": said, "links": links, "cases": bool(said)}
 
 
 # Several runs

@@ -25,7 +25,6 @@ from bertexplorer.views.rows import Row
 from bertexplorer.views.suite.scores import Scoring
 
 if TYPE_CHECKING:
-    from bertexplorer.charts.chart import Chart
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.store.jobs import Jobs
     from bertexplorer.store.runs import Run
@@ -119,12 +118,11 @@ def stored_result(folder: Path) -> dict[str, Any]:
     return suite_folder.read_json(folder / "result.json")
 
 
-def result(folder: Path) -> tuple[Chart | None, str]:
-    """(the figure, the sentence) of a finished run; (None, "") before."""
-    from bertexplorer.charts.chart import Chart
-
+def result(folder: Path) -> tuple[dict[str, Any] | None, str]:
+    """(the figure as it was stored, the sentence) of a finished run; (None, "") before. Runs of an earlier version
+    stored plotly's JSON, others marks."""
     shown = stored_result(folder)
-    return (Chart(**shown["figure"]), str(shown["said"])) if shown else (None, "")
+    return (shown["figure"], str(shown["said"])) if shown else (None, "")
 
 
 def page(

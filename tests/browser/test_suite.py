@@ -73,7 +73,7 @@ def test_a_large_suite_is_scored_completely_as_a_run(suite: Page) -> None:
     suite.locator(".run", has_text="Suite, uploaded rows, mini").click()
     expect(suite.locator("#headline .state")).to_contain_text("finished", timeout=60_000)
     expect(suite.locator("#caption")).to_contain_text("of 210 pairs", timeout=10_000)
-    expect(suite.locator("#figure .main-svg").first).to_be_visible()
+    expect(suite.locator("#figure .marks")).to_be_visible()
     with suite.expect_download() as download:
         suite.get_by_role("link", name="All cases as CSV").click()
     assert len(download.value.path().read_text("utf-8").splitlines()) == 211

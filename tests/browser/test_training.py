@@ -51,7 +51,7 @@ def test_a_file_is_checked_trained_on_and_tried(browser: Browser, page: Page, tm
     expect(page.locator("#headline h2")).to_have_text("<b>films</b>")
     expect(page.locator("#results h3")).to_contain_text("Best, at step")
     watched_by_others(browser, page)
-    page.locator("#difference .nsewdrag").first.click(position={"x": 40, "y": 20}, force=True)
+    page.locator("#difference .mark").first.click()
     expect(page.locator("#rows h3")).to_contain_text("taken for")
     page.locator("#playground textarea").first.fill("a great film")
     page.locator("#try").click()
@@ -108,7 +108,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             events = [json.loads(line) for line in next(tmp_path.glob("data/runs/*/events.jsonl")).open()]
             assert [event["event"] for event in events].count("begun") == 1, "it went on, it was not begun anew"
             assert not any(event["event"] == "resumed" for event in events)
-            page.locator("#difference .nsewdrag").first.click(position={"x": 40, "y": 20}, force=True)
+            page.locator("#difference .mark").first.click()
             expect(page.locator("#rows h3")).to_contain_text("taken for")
             page.locator("#playground textarea").first.fill("a great film")
             page.locator("#try").click()

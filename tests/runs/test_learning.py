@@ -3,6 +3,7 @@
 import pytest
 
 from bertexplorer.charts import confusion
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.runs import learning
 from bertexplorer.runs.learning import Curve
 from tests.views.show.conftest import EVIL
@@ -68,9 +69,10 @@ def test_the_untrained_model_is_not_the_best_checkpoint() -> None:
 def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:
     labels, counts = ("neg", EVIL, "x"), ((5, 1, 0), (3, 7, 0), (0, 0, 0))
     fig = confusion.draw(labels, counts)
-    cell = fig.data[0].customdata[1][0]
-    assert (cell[0] if isinstance(cell, list) else cell) == {"set": {"gold": 1, "predicted": 0}}
-    assert fig.data[0].z[1][0] == pytest.approx(0.3) and "<img" not in fig.to_json()
+    ((cells,),) = (panel.marks for panel in fig.panels)
+    assert cells.doors[1][0] == {"set": {"gold": 1, "predicted": 0}}
+    assert cells.values[1][0] == pytest.approx(0.3) and cells.text[1][0] == "3"
+    assert "<img" not in chart(fig).to_json()
     assert "12 of 16 are right" in confusion.say(labels, counts) and "taken for “neg”, 3 times" in confusion.say(
         labels, counts
     )

@@ -53,7 +53,7 @@ def test_a_queued_suite_has_the_scores_of_the_view(queued_run: runs.Run, checkpo
     assert (page["total"], page["found"]) == (40, len(wrong)) and "nats" in page["score"]
     assert [tuple(row["texts"]) for row in page["rows"]] == [outcome.case.texts for outcome in wrong[1:6]]
     assert all("view=pseudo-likelihood" in row["link"] and "checkpoint=tiny+one" in row["link"] for row in page["rows"])
-    assert json.loads(figure.to_json()) == json.loads(drawn.draw(expected).to_json())
+    assert figure == json.loads(drawn.draw(expected).to_json())
     with (queued_run.folder / "suite" / "cases.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
     assert [float(row["score"]) for row in rows] == pytest.approx([outcome.score for outcome in expected.outcomes])

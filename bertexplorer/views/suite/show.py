@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
-from bertexplorer.charts import confusion, kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    ORANGE,
-    PALE,
-    clip,
-    coloured,
-    finish,
-    join_names,
-    quote,
-    safe,
-    share as format_share,
-    signed,
-)
+from bertexplorer.charts import confusion
+from bertexplorer.charts.marks import Bar, Bars, Figure, Line, Lines, Mark, Panel, Rule, Text, Tick, Tone, key
+from bertexplorer.charts.style import clip, join_names, quote, share as format_share, signed
 from bertexplorer.views.suite.compute import FEW, Share, Suite, confusion_matrix
 from bertexplorer.views.suite.paired import PairedTest, paired_test, paired_tests, right_by_case
 from bertexplorer.views.suite.table import cases as cases, remarks
@@ -60,11 +47,10 @@ VIEW = View(
     text=False,
 )
 
-ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
 DRAWN = 40  # categories
+FEW_LINES = 8  # categories whose lines are named
 NAMED = 3  # that share the lowest or the highest share
-SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
     "stereotype pairs": "prefers the stereotype",
@@ -73,64 +59,58 @@ RIGHT = {  # the criterion of each kind
     "next sentence": "is right about what follows",
     "labels": "gives the right label",
 }
+STEPS_KEY: tuple[tuple[str, Tone, str], ...] = (
+    ("●", "blue", "all, with its 95 % interval"),
+    ("●", "pale", "each category"),
+)
 UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "cloze items", "invariance": "templates",
         "next sentence": "pairs", "labels": "rows"}  # fmt: skip
 
 
-def draw(result: Suite) -> Chart:
-    shares = [result.total, *result.shares][: DRAWN + 1]
-    values = [share.right for share in shares]
+def draw(result: Suite) -> Figure:
+    """The share of right cases, in total and by category; below, which labels are taken for which."""
+    bars = [bar(result, share) for share in [result.total, *result.shares][: DRAWN + 1]]
+    marks: list[Mark] = [Bars(bars, high=1, above=True, axis=True, unit="share"), legend(result)]
+    if has_chance(result):
+        marks.append(Rule(result.chance or 0.0, "grey", "dot"))
+    panels = [Panel(marks)]
     labels, counts = confusion_matrix(result)
-    heights = [max(200, 10 + ROW * len(shares)), *([confusion.height(min(MATRIX, len(labels)))] if labels else [])]
-    fig = kit.panels(heights, GAP)
-    if result.kind == "cloze":
-        fig.add_trace(kit.bars([share.top5 for share in shares], PALE, width=0.3, hoverinfo="skip"), 1, 1)
-    hints = [hover(result, share) for share in shares]
-    fig.add_trace(kit.bars(values, ACCENT, hover=hints, width=0.3, error_x=whiskers(shares)), 1, 1)
-    names = [f"{name(share, result)}: {format_share(share.right)} of {share.count:,}" for share in shares]
-    fig.add_trace(kit.texts(0, [position - 0.38 for position in range(len(shares))], names), 1, 1)
-    marked = [(position, share.baseline) for position, share in enumerate(shares) if share.baseline is not None]
-    style: kit.Part = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
-    style |= {"row": 1, "col": 1}
-    if marked:
-        fig.add_scatter(x=[x for _, x in marked], y=[y for y, _ in marked], hoverinfo="skip", cliponaxis=False, **style)
-    if result.chance and result.chance > 0.01:
-        fig.add_vline(result.chance, line={"color": GREY, "width": 2, "dash": "dot"}, row=1, col=1)
-    fig.add_annotation(kit.above(legend(result), 10, size=13))
-    fig.update_xaxes(**SHARES, row=1, col=1)
-    fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN, row=1, col=1)
     if labels:
-        fig.add_trace(confusion.cells(labels[:MATRIX], counts), 2, 1)
-        fig.update_xaxes(confusion.PREDICTED, row=2, col=1)
-        fig.update_yaxes(confusion.GOLD, row=2, col=1)
-    fig.update_layout(barmode="overlay")
-    return finish(fig, kit.height_of(heights, GAP) + 100, margin={"l": 8, "r": 20, "t": 64, "b": 36})
+        panels.append(confusion.panel(labels[:MATRIX], counts))
+    return Figure(panels)
 
 
-def whiskers(shares: Sequence[Share]) -> dict[str, Any]:
-    """The intervals as plotly's error bars."""
-    high = [share.interval.high - share.right for share in shares]
-    low = [share.right - share.interval.low for share in shares]
-    return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}
+def bar(result: Suite, share: Share) -> Bar:
+    """The share of one category, with its interval and the baseline."""
+    is_total = share is result.total
+    return Bar(
+        f"all {UNIT[result.kind]}" if is_total else share.name or "without category",
+        share.right,
+        f"{format_share(share.right)} of {share.count:,}",
+        hover=hover(result, share),
+        behind=share.top5 if result.kind == "cloze" else None,
+        low=share.interval.low,
+        high=share.interval.high,
+        ticks=[] if share.baseline is None else [Tick(share.baseline)],
+        bold=is_total,
+    )
 
 
-def name(share: Share, result: Suite) -> str:
-    if share is result.total:
-        return f"<b>all {UNIT[result.kind]}</b>"
-    return safe(clip(share.name or "without category", 36))
+def has_chance(result: Suite) -> bool:
+    """Whether guessing gets a share that can be drawn."""
+    return result.chance is not None and result.chance > 0.01
 
 
-def legend(result: Suite) -> str:
-    """The meaning of the marks, on two lines at most."""
-    parts = [f"{coloured('━', GREY)} 95 % interval"]
+def legend(result: Suite) -> Text:
+    """The meaning of the marks."""
+    entries: list[tuple[str, Tone, str]] = [("━", "grey", "95 % interval")]
     if result.kind == "cloze":
-        parts.append(f"{coloured('■', PALE)} among the first five")
-    if result.chance and result.chance > 0.01:
-        parts.append(f"{coloured('┊', GREY)} {'no preference' if result.kind == 'stereotype pairs' else 'guessing'}")
+        entries.append(("■", "pale", "among the first five"))
+    if has_chance(result):
+        entries.append(("┊", "grey", "no preference" if result.kind == "stereotype pairs" else "guessing"))
     if result.total.baseline is not None:
-        parts.append(f"{coloured('◆', ORANGE)} {baseline(result)}")
-    half = 2 if len(parts) > 2 else len(parts)
-    return "<br>".join(" · ".join(some) for some in (parts[:half], parts[half:]) if some)
+        entries.append(("┃", "orange", baseline(result)))
+    return key(*entries)
 
 
 def baseline(result: Suite) -> str:
@@ -146,7 +126,7 @@ def hover(result: Suite, share: Share) -> str:
         lines += [f"among the first five: {format_share(share.top5)}", f"mean reciprocal rank: {share.mrr:.2f}"]
     if share.baseline is not None:
         lines.append(f"{baseline(result)}: {format_share(share.baseline)}")
-    return "<br>".join(lines)
+    return "\n".join(lines)
 
 
 def say(result: Suite) -> str:
@@ -226,47 +206,55 @@ def describe(test: PairedTest, name: str) -> list[str]:
     """Lines of a hover: the test against *name*."""
     difference, (low, high) = test.comparison.difference, test.comparison.interval
     return [
-        f"against {safe(clip(name, 40))}: {points(difference)} points, 95 % interval {points(low)} to {points(high)}",
+        f"against {name}: {points(difference)} points, 95 % interval {points(low)} to {points(high)}",
         f"McNemar’s test, corrected by Holm’s method: {format_p(test.corrected)}",
         f"{test.comparison.only_second:,} count towards this share alone, {test.comparison.only_first:,} towards its",
     ]
 
 
-def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> Chart:
+def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> Figure:
     """For a training, a line over its steps and one for each category; otherwise a bar for each checkpoint."""
-    totals = [result.total for result in results]
     tests = paired_tests(results, own)
-    hovers = [
-        "<br>".join([safe(name), hover(result, result.total), *(describe(test, names[own]) if test else [])])
-        for name, result, test in zip(names, results, tests, strict=True)
-    ]
-    values, fig = [result.right for result in totals], Chart()
-    if not ordered:
-        colours = [ACCENT if position == own else PALE for position in range(len(names))]
-        fig.add_trace(kit.bars(values, colours, hover=hovers, width=0.3, error_x=whiskers(totals)))
-        lines = [f"{safe(clip(name, 40))}: {format_share(value)}" for name, value in zip(names, values, strict=True)]
-        lines = [
-            f"{line} ({points(test.comparison.difference)} points, {format_p(test.corrected)})" if test else line
-            for line, test in zip(lines, tests, strict=True)
-        ]
-        fig.add_trace(kit.texts(0, [position - 0.38 for position in range(len(names))], lines))
-        fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
-        fig.update_xaxes(**SHARES)
-        fig.update_yaxes(range=[len(names) - 0.6, -0.75], **kit.HIDDEN)
-        return finish(fig, max(300, 110 + ROW * len(names)), margin={"l": 8, "r": 20, "t": 44, "b": 36})
+    hovers = []
+    for name, result, test in zip(names, results, tests, strict=True):
+        hovers.append("\n".join([name, hover(result, result.total), *(describe(test, names[own]) if test else [])]))
+    if ordered:
+        return over_steps(names, results, results[own].shares[:DRAWN], hovers)
+    bars = []
+    for name, result, test, said in zip(names, results, tests, hovers, strict=True):
+        tested = f" ({points(test.comparison.difference)} points, {format_p(test.corrected)})" if test else ""
+        tone: Tone = "blue" if result is results[own] else "pale"
+        total = result.total
+        text = format_share(total.right) + tested
+        low, high = total.interval
+        bars.append(Bar(name, total.right, text, tone, said, low=low, high=high))
+    shares = Bars(bars, high=1, above=True, axis=True, unit="share")
+    return Figure([Panel([shares, key(("━", "grey", "95 % interval"))])])
+
+
+def over_steps(
+    names: Sequence[str], results: Sequence[Suite], categories: Sequence[Share], hovers: Sequence[str]
+) -> Figure:
+    """A line for each of *categories* over the steps of a training, and one for all cases."""
+    lines = []
+    for category in categories:
+        values = [share_of(result, category.name) for result in results]
+        said = [f"{category.name}\n{format_share(value)}" for value in values]
+        end = category.name if len(categories) <= FEW_LINES else ""
+        lines.append(Line(category.name, values, end, "pale", hover=said))
+    totals = [result.total for result in results]
+    low = [total.interval.low for total in totals]
+    high = [total.interval.high for total in totals]
+    values = [total.right for total in totals]
+    lines.append(Line("all", values, hover=hovers, low=low, high=high))
     steps = [name.rsplit(", ", 1)[-1].removeprefix("step ") for name in names]
-    for each in results[own].shares[:DRAWN]:
-        line = [next((share.right for share in result.shares if share.name == each.name), None) for result in results]
-        hints = [f"{safe(each.name)}<br>{format_share(value or 0.0)}" for value in line]
-        fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.HOVER))
-    style: dict[str, Any] = {"error_y": whiskers(totals), "customdata": hovers, "hovertemplate": kit.HOVER, "size": 9}
-    fig.add_trace(kit.line(list(range(len(names))), values, ACCENT, **style))
-    marks = f"{coloured('●', ACCENT)} all, with its 95 % interval"
-    marks += f" · {coloured('●', PALE)} each category" if results[0].shares else ""
-    fig.add_annotation(kit.above(marks, 10, size=13))
-    fig.update_yaxes(**SHARES)
-    fig.update_xaxes(tickvals=list(range(len(names))), ticktext=steps, fixedrange=True, title="training step")
-    return finish(fig, 380, margin={"l": 8, "r": 20, "t": 44, "b": 8})
+    shares = Lines(steps, lines, high=1, unit="share")
+    return Figure([Panel([shares, key(*STEPS_KEY[: 2 if categories else 1])], x="training step")])
+
+
+def share_of(result: Suite, category: str) -> float:
+    """The share of right cases of *category*; NaN if the result has no such category."""
+    return next((share.right for share in result.shares if share.name == category), math.nan)
 
 
 def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str:
