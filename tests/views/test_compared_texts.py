@@ -60,7 +60,7 @@ def test_the_cosine_is_that_of_transformers(family: str, pooling: str, tiny: Tin
     assert result.kind == "similarity" and result.labels[0].value == pytest.approx(wanted, abs=close)
     assert result.score == pytest.approx(1 + 4 * max(0.0, wanted), abs=4 * close)
     assert [row["answer"] for row in answer.rows(result)] == ["cosine", "score"]
-    assert f"cosine {wanted:.2f}"[:8] in figure.say(result) and figure.draw(result).data
+    assert f"cosine {wanted:.2f}"[:8] in figure.say(result) and figure.draw(result).panels
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -62,7 +62,7 @@ def test_each_token_has_the_probability_that_transformers_gives(checkpoint: Chec
 
 def test_both_judgements_of_every_token_are_kept(checkpoint: Checkpoint) -> None:
     result = answer.run(checkpoint, TEXT, options=answer.Options(top=1))
-    assert all(len(word.labels) == 2 for word in result.words) and figure.draw(result).data
+    assert all(len(word.labels) == 2 for word in result.words) and figure.draw(result).panels
     assert "[MASK]" in [word.word for word in answer.run(checkpoint, "the [MASK] works").words]
     with pytest.raises(Exception, match="empty|no word"):
         answer.run(checkpoint, Text(""))
@@ -75,8 +75,9 @@ def test_the_sentence_names_the_tokens_above_one_half(checkpoint: Checkpoint) ->
     some = replace(none, words=(none.words[0], *(with_probability(word, 0.8) for word in none.words[-2:])))
     said = "The discriminator says that other tokens stood in place of “works” (80 %) and “.” (80 %)."
     assert figure.say(some) == said
-    bars = figure.draw(some).data[0]
-    assert bars["x"] == pytest.approx([0.1, 0.8, 0.8]) and len(set(bars["marker"]["color"])) == 2
+    bars = figure.draw(some).panels[0].marks[0].bars
+    assert [bar.value for bar in bars] == pytest.approx([0.1, 0.8, 0.8])
+    assert [bar.tone for bar in bars] == ["pale", "orange", "orange"]
     assert figure.colours(some) == pytest.approx({1: 0.1, 8: 0.8, 9: 0.8})
 
 

@@ -1,35 +1,15 @@
 """Figure for answer: a bar for each label and for what is left of the best one without a word, for the tag of each
 word, for each token that may be replaced, or for each span, with the starts and ends of spans."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from bertexplorer.answers import task_head
 from bertexplorer.answers.readout import OUTSIDE, REPLACED
-from bertexplorer.answers.task_head import AnswerKind
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.passages import HEIGHT, Bar, draw_passages
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    GROUPS,
-    MONO,
-    ORANGE,
-    PALE,
-    beyond_limit,
-    clip,
-    decimal,
-    finish,
-    join_names,
-    label,
-    measure,
-    percent,
-    quote,
-    signed,
-)
+from bertexplorer.charts.marks import GROUPS, Bar, Bars, Columns, Figure, Mark, Panel, Rule, Tone
+from bertexplorer.charts.passages import Bar as Passage, passages_panel
+from bertexplorer.charts.style import beyond_limit, clip, decimal, join_names, measure, percent, quote, signed
 from bertexplorer.views.answer.compute import LIKELY, Answer, HiddenWord, TaggedWord
 from bertexplorer.views.view import Example, View
 
@@ -85,16 +65,9 @@ VIEW = View(
     checkpoint="sentiment",
 )
 
-BAR = 30  # px: a label
-WORD = 24  # px: a word
-SPAN = 44  # px: a span
-PLACES = 200  # px: the lower panel
-GAP = 60  # px: the gap
 HIDDEN = 12  # words of the panel of hidden words
 FELT = 0.05  # the least change of a probability or a score that the sentence names
 DRAWN = 60  # words
-TICKS = 12  # the most probable starts and ends, whose tokens are named
-MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
 SHARES = {
     "label": "probability of each label",
     "labels": "probability of each label, one by one",
@@ -103,60 +76,50 @@ SHARES = {
 }
 
 
-def draw(result: Answer) -> Chart:
+def draw(result: Answer) -> Figure:
     ways = {"tag": tags, "replaced": replaced, "span": spans}
-    return ways.get(result.kind, labels)(result)
+    return Figure(ways.get(result.kind, labels)(result))
 
 
-def labels(result: Answer) -> Chart:
+def labels(result: Answer) -> list[Panel]:
     """A bar for each label, the best on top; below, what is left of the best one when a word is hidden."""
-    labels_shown, words = result.labels[: result.top], strongest_words(result)
-    text = [measure(item.value, result.scored) for item in labels_shown]
-    chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
-    logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
-    hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
-    heights = [BAR * max(2, len(labels_shown))]
-    heights += [HEIGHT * len(result.passages)] if result.passages else []
-    heights += [WORD * len(words)] if words else []
-    if len(heights) == 1:
-        heights = [max(260, heights[0])]
-    fig = kit.panels(heights, GAP)
-    fig.add_trace(kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers), 1, 1)
-    fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]), row=1, col=1)
-    values = [item.value for item in labels_shown] + [word.value for word in words]
-    fig.update_xaxes(range=axis(values, result.kind), visible=False)
+    bars = []
+    for item in result.labels[: result.top]:
+        text = measure(item.value, result.scored)
+        logit = f", logit {decimal(item.logit)}" if result.kind != "similarity" else ""
+        tone: Tone = "blue" if item.name in result.chosen else "pale"
+        bars.append(Bar(item.name, item.value, text, tone, f"{item.name}: {text}{logit}"))
+    words = [word_bar(result, word) for word in strongest_words(result)]
+    low, high = ends([bar.value for bar in (*bars, *words)], result)
+    marks: list[Mark] = [Bars(bars, low, high)]
     if result.kind == "labels":
-        fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=1)
-    fig.add_annotation(kit.above(SHARES[result.kind], 4, row=1))
+        marks.append(Rule(LIKELY, "grey", "dot"))
+    panels = [Panel(marks, SHARES[result.kind])]
     if result.passages:
-        ends = axis([passage.value for passage in result.passages], result.kind)
-        draw_passages(fig, 2, result.first, passage_bars(result), ends)
+        found = [
+            Passage(passage.text, passage.value, measure(passage.value, result.scored), passage.own)
+            for passage in result.passages
+        ]
+        panels.append(passages_panel(result.first, found, *ends([passage.value for passage in found], result)))
     if words:
-        draw_words(fig, result, words, row=len(heights))
-    slim = 0.28 if len(heights) > 1 else min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / heights[0]))
-    return finish(fig, max(300, kit.height_of(heights, GAP) + 40), margin=MARGIN, bargap=slim)
+        name = "the score" if result.kind == "score" else quote(result.labels[0].name)
+        panels.append(Panel([Bars(words, low, high, tokens=True)], f"{name} if one word is hidden"))
+    return panels
 
 
-def passage_bars(result: Answer) -> list[Bar]:
-    return [
-        Bar(passage.text, passage.value, measure(passage.value, result.scored), passage.own)
-        for passage in result.passages
-    ]
+def ends(values: Sequence[float], result: Answer) -> tuple[float, float]:
+    """The ends of the scale: 1 for probabilities and cosines, the largest *values* for scores."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    if result.kind == "score":
+        return low, high
+    return -1.0 if low < 0 else 0.0, 1.0
 
 
-def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord], row: int) -> None:
-    """The lowest panel: a bar for each of *words*, as long as what is left of the best label without it."""
-    best = result.labels[0]
-    text = [measure(word.value, result.scored) for word in words]
-    hovers = [
-        f"{label(best.name, 40)} with [MASK] in place of {label(word.word)}: {t}, {changed(best.value, word.value)}"
-        for word, t in zip(words, text, strict=True)
-    ]
-    colours = [ORANGE if matters(result, word) else PALE for word in words]
-    fig.add_trace(kit.bars([word.value for word in words], colours, text=text, hover=hovers), row, 1)
-    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13), row=row, col=1)
-    name = "the score" if result.kind == "score" else quote(best.name)
-    fig.add_annotation(kit.above(f"{label(name, 40)} if one word is hidden", 4, row=row))
+def word_bar(result: Answer, word: HiddenWord) -> Bar:
+    """What is left of the best label without a word."""
+    best, text = result.labels[0], measure(word.value, result.scored)
+    hover = f"{best.name} with [MASK] in place of {word.word}: {text}, {changed(best.value, word.value)}"
+    return Bar(word.word, word.value, text, "orange" if matters(result, word) else "pale", hover)
 
 
 def changed(before: float, after: float) -> str:
@@ -177,45 +140,27 @@ def matters(result: Answer, word: HiddenWord) -> bool:
     return best - word.value >= max(most / 4, FELT)
 
 
-def axis(values: list[float], kind: AnswerKind) -> list[float]:
-    """The ends of the axis, with room for the numbers: from 0 for probabilities and cosines, around 0 for scores."""
-    if kind != "score":
-        return [-1.25 if min(values) < 0 else 0.0, 1.25]
-    return kit.from_zero(values)
+def tags(result: Answer) -> list[Panel]:
+    """A bar for each word with the probability of its tag, in the tone of the tag."""
+    tones = tag_tones(result)
+    bars = []
+    for word in result.words[:DRAWN]:
+        best = word.labels[0]
+        text, tone = f"{best.name} {percent(best.value)}", tones[entity_type(best.name)]
+        bars.append(Bar(word.word, best.value, text, tone, hover(word)))
+    return [Panel([Bars(bars, high=1, tokens=True)], "the tag of each word, with its probability")]
 
 
-def tags(result: Answer) -> Chart:
-    """A bar for each word with the probability of its tag, in the colour of the tag."""
-    words = result.words[:DRAWN]
-    best = [word.labels[0] for word in words]
-    text = [f"{label(item.name, 16)} {percent(item.value)}" for item in best]
-    shade = tag_colours(result)
-    hovers = [hover_text(word) for word in words]
-    fig = Chart(
-        [kit.bars([b.value for b in best], [shade[entity_type(b.name)] for b in best], text=text, hover=hovers)]
-    )
-    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
-    fig.update_xaxes(range=[0, 1.55], visible=False)
-    fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
-    return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
-
-
-def replaced(result: Answer) -> Chart:
+def replaced(result: Answer) -> list[Panel]:
     """A bar for each token: how likely another one stood there."""
-    words = result.words[:DRAWN]
-    values = [word.replaced for word in words]
-    hovers = [
-        f"{label(word.word, 30)}: {percent(value)} that another token stood here, "
-        f"logit {decimal(next(item.logit for item in word.labels if item.name == REPLACED[1]))}"
-        for word, value in zip(words, values, strict=True)
-    ]
-    colours = [ORANGE if value > LIKELY else PALE for value in values]
-    fig = Chart([kit.bars(values, colours, text=[percent(value) for value in values], hover=hovers)])
-    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
-    fig.update_xaxes(range=[0, 1.25], visible=False)
-    fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
-    fig.add_annotation(kit.above("how likely another token stood here", 4))
-    return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
+    bars = []
+    for word in result.words[:DRAWN]:
+        text = percent(word.replaced)
+        logit = next(item.logit for item in word.labels if item.name == REPLACED[1])
+        said = f"{word.word}: {text} that another token stood here, logit {decimal(logit)}"
+        bars.append(Bar(word.word, word.replaced, text, "orange" if word.replaced > LIKELY else "pale", said))
+    likely = Rule(LIKELY, "grey", "dot")
+    return [Panel([Bars(bars, high=1, tokens=True), likely], "how likely another token stood here")]
 
 
 def entity_type(tag: str) -> str:
@@ -223,69 +168,45 @@ def entity_type(tag: str) -> str:
     return tag[2:] if tag[:2] in ("B-", "I-") else tag
 
 
-def tag_colours(result: Answer) -> dict[str, str]:
-    """The colour of each type of tag in the order of the text, grey for O."""
+def tag_tones(result: Answer) -> dict[str, Tone]:
+    """The tone of each type of tag in the order of the text, pale for O."""
     kinds = dict.fromkeys(entity_type(word.labels[0].name) for word in result.words)
     entity_kinds = [name for name in kinds if name != OUTSIDE]
-    return {OUTSIDE: PALE} | {name: GROUPS[i % len(GROUPS)] for i, name in enumerate(entity_kinds)}
+    tones: dict[str, Tone] = {name: GROUPS[i % len(GROUPS)] for i, name in enumerate(entity_kinds)}
+    return {**tones, OUTSIDE: "pale"}
 
 
-def hover_text(word: TaggedWord) -> str:
-    lines = [f"{label(item.name, 20)} {percent(item.value)}" for item in word.labels[:4]]
-    return f"{label(word.word, 30)}: {', '.join(lines)}"
+def hover(word: TaggedWord) -> str:
+    lines = [f"{item.name} {percent(item.value)}" for item in word.labels[:4]]
+    return f"{word.word}: {', '.join(lines)}"
 
 
-def spans(result: Answer) -> Chart:
+def spans(result: Answer) -> list[Panel]:
     """The best spans and “no answer”; below, the probability that each token is the start or the end."""
-    rows = [*result.spans, *([result.nothing] if result.nothing else [])]
     answer = result.nothing if result.no_answer else result.spans[0]
-    heights = [SPAN * len(rows), PLACES]
-    fig = kit.panels(heights, GAP)
-    text = [percent(span.probability) for span in rows]
-    colours = [GREY if span is result.nothing else PALE for span in rows]
-    if answer in rows:
-        colours[rows.index(answer)] = ACCENT
-    hovers = [
-        f"{label(span.text, 60)}: {t}, logits add up to {decimal(span.logit)}"
-        for span, t in zip(rows, text, strict=True)
+    bars = []
+    for span in [*result.spans, *([result.nothing] if result.nothing else [])]:
+        tone: Tone = "grey" if span is result.nothing else "pale"
+        if span is answer:
+            tone = "blue"
+        text = percent(span.probability)
+        said = f"{span.text}: {text}, logits add up to {decimal(span.logit)}"
+        bars.append(Bar(span.text, span.probability, text, tone, said))
+    return [
+        Panel([Bars(bars, above=True)], "the best spans: p(start) times p(end)"),
+        Panel([Columns(places(result), tokens=True)], "up: the answer starts here; down: it ends"),
     ]
-    fig.add_trace(kit.bars([span.probability for span in rows], colours, text=text, hover=hovers, width=0.36), 1, 1)
-    names = [label(span.text, 46) for span in rows]
-    fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(rows))], names), 1, 1)
-    fig.update_yaxes(range=[len(rows) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
-    top = max(0.01, *(span.probability for span in rows))
-    fig.update_xaxes(range=[-0.01 * top, 1.25 * top], **kit.HIDDEN, row=1, col=1)
-    fig.add_annotation(kit.above("the best spans: p(start) times p(end)", 4, row=1))
-    places(fig, result)
-    return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 16, "t": 28, "b": 70})
 
 
-def places(fig: Chart, result: Answer) -> None:
-    """Bars up where the answer starts and down where it ends."""
-    inside = list(result.inside)
-    sides = (("starts", result.starts[inside], ACCENT), ("ends", -result.ends[inside], ORANGE))
-    names = [label(result.tokens[i], 14) for i in inside]
-    for name, values, colour in sides:
-        hovers = [f"{name} at {token}: {percent(abs(float(v)))}" for token, v in zip(names, values, strict=True)]
-        bars = {"type": "bar", "x": list(range(len(inside))), "y": values.tolist(), "marker": {"color": colour}}
-        fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, 2, 1)
-    top = max(0.05, float(result.starts[inside].max()), float(result.ends[inside].max()))
-    fig.update_yaxes(range=[-1.1 * top, 1.1 * top], visible=False, row=2, col=1)
-    ticks = tick_positions(result.starts[inside] + result.ends[inside])
-    tick_style = {"tickvals": ticks, "ticktext": [names[i] for i in ticks], "tickfont": {"family": MONO, "size": 12}}
-    fig.update_xaxes(showgrid=False, tickangle=-60, **tick_style, row=2, col=1)
-    fig.update_layout(barmode="relative")
-    fig.add_annotation(kit.above("up: the answer starts here; down: it ends", 4, row=2))
-
-
-def tick_positions(weights: np.ndarray) -> list[int]:
-    """The tokens to name: those with the largest *weights* whose names do not overlap."""
-    min_distance = max(1, math.ceil(len(weights) / (1.5 * TICKS)))
-    positions: list[int] = []
-    for i in np.argsort(-weights, kind="stable").tolist():
-        if len(positions) < TICKS and all(abs(i - j) >= min_distance for j in positions):
-            positions.append(i)
-    return sorted(positions)
+def places(result: Answer) -> list[Bar]:
+    """A column for each token, up if the answer starts there and down if it ends."""
+    bars = []
+    for position in result.inside:
+        token = result.tokens[position]
+        start, end = float(result.starts[position]), float(result.ends[position])
+        said = f"{token}: starts here {percent(start)}, ends here {percent(end)}"
+        bars.append(Bar(token, start, hover=said, down=end))
+    return bars
 
 
 def colours(result: Answer) -> dict[int, float]:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from bertexplorer.answers.task_head import Training
+from bertexplorer.charts.adaptors import chart
+from bertexplorer.charts.marks import Bar
 from bertexplorer.views.answer import show as figure
 from bertexplorer.views.answer.compute import Answer, AnswerSpan, HiddenWord, Label, Passage, TaggedWord
 from tests.views.show.conftest import EVIL
@@ -64,25 +66,33 @@ ALL = [
 def test_figures_are_valid_and_escaped(result: Answer) -> None:
     fig = figure.draw(result)
     check(fig)
-    assert fig.layout.height >= 300 and "&lt;img" in fig.to_json()
+    assert EVIL in fig.to_json() and "&lt;img" in chart(fig).to_json()
 
 
 def test_bars_show_the_numbers_of_the_result() -> None:
-    (bars,) = figure.draw(labels()).data
-    assert list(bars.x) == [0.7, pytest.approx(0.15), pytest.approx(0.15)] and list(bars.text) == [
-        "70 %",
-        "15 %",
-        "15 %",
-    ]
-    assert bars.marker.color == (figure.ACCENT, figure.PALE, figure.PALE)
-    assert len(figure.draw(labels("labels", 40)).data[0].x) == 10
-    (bars,) = figure.draw(tags()).data
-    assert list(bars.x) == [0.9, 0.8, pytest.approx(0.7), pytest.approx(0.6), 0.5] and bars.text[1] == "I-PER 80 %"
-    assert bars.marker.color == (figure.ACCENT, figure.ACCENT, figure.PALE, figure.ORANGE, figure.PALE)
-    first, _, up, down = figure.draw(spans()).data
-    assert list(first.x) == [0.56, 0.02, 0.01] and first.marker.color == (figure.ACCENT, figure.PALE, figure.GREY)
-    assert (up.y[1], down.y[2]) == (0.7, -0.8) and up.customdata[1] == "starts at t4: 70 %"
-    assert figure.draw(spans(no_answer=True)).data[0].marker.color[2] == figure.ACCENT
+    bars = bars_of(labels())
+    assert values(bars) == pytest.approx([0.7, 0.15, 0.15]) and [bar.text for bar in bars] == ["70 %", "15 %", "15 %"]
+    assert tones(bars) == ["blue", "pale", "pale"]
+    assert len(bars_of(labels("labels", 40))) == 10
+    bars = bars_of(tags())
+    assert values(bars) == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.5]) and bars[1].text == "I-PER 80 %"
+    assert tones(bars) == ["blue", "blue", "pale", "orange", "pale"]
+    bars, places = bars_of(spans()), bars_of(spans(), panel=1)
+    assert values(bars) == [0.56, 0.02, 0.01] and tones(bars) == ["blue", "pale", "grey"]
+    assert (places[1].value, places[2].down) == (0.7, 0.8) and "t4: starts here 70 %" in places[1].hover
+    assert tones(bars_of(spans(no_answer=True)))[2] == "blue"
+
+
+def bars_of(result: Answer, panel: int = 0) -> Sequence[Bar]:
+    return figure.draw(result).panels[panel].marks[0].bars  # type: ignore[union-attr]
+
+
+def values(bars: Sequence[Bar]) -> list[float]:
+    return [bar.value for bar in bars]
+
+
+def tones(bars: Sequence[Bar]) -> list[str]:
+    return [bar.tone for bar in bars]
 
 
 def hidden(*values: float) -> tuple[HiddenWord, ...]:
@@ -91,12 +101,12 @@ def hidden(*values: float) -> tuple[HiddenWord, ...]:
 
 def test_hidden_words_are_drawn_with_what_is_left_of_the_best_label() -> None:
     result = replace(labels(), hidden=hidden(0.1, 0.69, 0.9))
-    _, words = figure.draw(result).data
-    assert list(words.x) == [0.1, 0.69, 0.9] and words.text == ("10 %", "69 %", "90 %")
-    assert words.marker.color == (figure.ORANGE, figure.PALE, figure.PALE)
+    words = bars_of(result, panel=1)
+    assert values(words) == [0.1, 0.69, 0.9] and [bar.text for bar in words] == ["10 %", "69 %", "90 %"]
+    assert tones(words) == ["orange", "pale", "pale"]
     assert figure.colours(result) == pytest.approx({1: 1.0, 2: 1 / 60, 3: -1 / 3})
     many = replace(labels(), hidden=hidden(*[0.7] * 20, 0.2, *[0.6] * 11))
-    assert figure.draw(many).data[1].x == (0.2, *[0.6] * 11)  # those that change it most, in the order of the text
+    assert values(bars_of(many, panel=1)) == [0.2, *[0.6] * 11]  # those that change it most, in the order of the text
 
 
 def test_second_texts_are_bars_that_open_their_pair() -> None:
@@ -104,13 +114,12 @@ def test_second_texts_are_bars_that_open_their_pair() -> None:
     best = replace(labels().labels[0], logit=2.0, value=2.0)
     result = replace(labels("score"), labels=(best,), passages=passages, first="why", reranks=True)
     result = replace(result, relevance_function="Sigmoid", relevance=0.8808)
-    chart = figure.draw(result)
-    check(chart)
-    _, bars, names = chart.data
-    assert bars.x == (2.5, 0.7, -1.0) and bars.marker.color == (figure.PALE, figure.ACCENT, figure.PALE)
-    door = bars.customdata[2]
-    assert (door["text"], door["pair"]) == ("why", "c") and door["set"]["others"].endswith("&gt; | b | c")
-    assert names.text[1] == "2. b"
+    check(figure.draw(result))
+    bars = bars_of(result, panel=1)
+    assert values(bars) == [2.5, 0.7, -1.0] and tones(bars) == ["pale", "blue", "pale"]
+    door = bars[2].door
+    assert door == {"text": "why", "pair": "c", "set": {"others": f"{EVIL} | b | c"}}
+    assert bars[1].label == "2. b"
     said = figure.say(result)
     assert said.startswith("The score is 2.00, a relevance of 88 % (its sigmoid). Of 3 second texts it is number 2;")
     assert f"first is “{EVIL}” (2.50)." in said
@@ -137,13 +146,6 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
     assert (
         list(shades) == [3, 4, 5, 6] and max(shades, key=lambda i: shades[i]) in (4, 5) and shades[6] < 0.1 < shades[3]
     )
-
-
-def test_names_below_the_tokens_do_not_overlap() -> None:
-    weights = np.random.default_rng(0).random(400)
-    positions = figure.tick_positions(weights)
-    assert len(positions) == figure.TICKS and int(weights.argmax()) in positions and min(np.diff(positions)) >= 22
-    assert figure.tick_positions(np.array([0.5, 0.2])) == [0, 1]
 
 
 @pytest.mark.parametrize(
