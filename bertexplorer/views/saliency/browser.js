@@ -1,15 +1,12 @@
 // Saliency: which words a prediction depends on, by hiding them, each with all its pieces (Zeiler and Fergus, 2014; Li et al., 2016).
-import {
-  above, ACCENT, bars, beyondLimit, Chart, coloured, decimal, fromZero, grouped, joinNames, label, onlyFirstMask,
-  ORANGE, percent, quote, range, signed, TEXT, ticks,
-} from "../chart.js";
-import { most, sum } from "../numbers.js";
+import { beyondLimit, decimal, grouped, joinNames, onlyFirstMask, percent, quote, signed } from "../chart.js";
+import { most, range, sum } from "../numbers.js";
 import { ask } from "../question.js";
 import { Refusal } from "../tokens.js";
 import { unitsOf } from "../units.js";
 
 const PASS_TOKENS = 16_384, FEWEST = 16;  // tokens that are read in all; groups of words in a long text
-const DRAWN = 40, ROW = 24, LETTERS = 12;  // units; pixels of one; letters of its name
+const DRAWN = 40;  // units
 
 export async function run(bert, text, { method, target, word, merge }) {
   if (method !== "occlusion") throw new Refusal("In a browser the method is occlusion; for the others, install the explorer.");
@@ -47,31 +44,20 @@ export function rows({ target, answer, value, units }) {
   }));
 }
 
-export function draw({ target, answer, units }) {
+export function draw({ answer, units }) {
   const parts = shares(units);
   const strongest = range(units.length)
     .sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]))
     .slice(0, DRAWN)
     .sort((a, b) => a - b);
-  const drawn = strongest.map((i) => units[i]);
-  const scores = drawn.map((unit) => unit.score), text = scores.map((score) => signed(score)), name = label(answer, 14);
-  const hover = strongest.map((i) =>
-    `${label(units[i].label, 30)}, occlusion: ${signed(units[i].score)}, ${signed(100 * parts[i], 0)} % of the total`);
-  const chart = new Chart({
-    ...bars(scores, "", { text, hover, textfont: { size: 13, color: TEXT } }),
-    marker: { color: scores.map((score) => (score >= 0 ? ACCENT : ORANGE)), opacity: drawn.map((unit) => (unit.special ? 0.5 : 1)) },
+  const bars = strongest.map((i) => {
+    const { label, score, special } = units[i], text = signed(score);
+    const hover = `${label}, occlusion: ${text}, ${signed(100 * parts[i], 0)} % of the total`;
+    return { label, value: score, text, tone: score >= 0 ? "blue" : "orange", hover, ...(special && { faint: true }) };
   });
-  chart.axes("x", { range: fromZero(scores), showticklabels: false, showgrid: false });
-  chart.axes("y", {
-    range: [drawn.length - 0.5, -0.5], showgrid: false,
-    ...ticks(drawn.map((unit) => label(unit.label, LETTERS)), { mono: 13 }),
-  });
-  chart.vline(0, 1, { line: { color: "rgba(138,148,163,0.6)", width: 1 } });
-  const lines = [`${coloured("◀", ORANGE)} against ${name} for ${coloured("▶", ACCENT)}, in nats`];
-  if (units.length > DRAWN) lines.push(`the ${DRAWN} strongest of ${grouped(units.length)}`);
-  const top = 14 + 20 * lines.length;
-  chart.note(above(lines.join("<br>"), 4));
-  return chart.finish(Math.max(300, top + 16 + ROW * drawn.length), { bargap: 0.25, margin: { l: 8, r: 8, t: top, b: 8 } });
+  const against = { text: "◀", tone: "orange" }, name = { text: ` against ${answer} for ` }, towards = { text: "▶", tone: "blue" };
+  const marks = [{ kind: "bars", bars, tokens: true }, { kind: "text", lines: [[against, name, towards, { text: ", in nats" }]] }];
+  return { marks: 1, panels: [{ title: units.length > DRAWN ? `the ${DRAWN} strongest of ${grouped(units.length)}` : "", marks }] };
 }
 
 /** Position -> score, from -1 (against the answer) to 1. */

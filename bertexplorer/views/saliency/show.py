@@ -5,21 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertexplorer.answers.attribution import Attribution
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Mark, Panel, Text, Tone, Words
 from bertexplorer.charts.style import (
-    ACCENT,
-    LIGHT_SIGNED,
-    ORANGE,
-    TEXT,
     begin,
     beyond_limit,
     capital,
-    coloured,
     decimal,
-    finish,
     join_names,
-    label,
     only_first_mask,
     percent,
     quote,
@@ -74,22 +66,15 @@ VIEW = View(
 )
 
 DRAWN = 40  # units to draw; the strongest, in a longer text
-ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
-LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
 SHARES = ("attention", "rollout")  # methods without a sign, about no answer
 GRADIENTS = ("integrated gradients", "gradient x input")
-HEADINGS = {
-    "integrated gradients": "IG",
-    "gradient x input": "grad<br>× input",
-    "occlusion": "occlu-<br>sion",
-    "attention": "atten-<br>tion",
-}
+HEADINGS = {"integrated gradients": "IG", "gradient x input": "grad × input"}
 NUMBER = {"next sentence": "log-odds", "score": "score"}  # the explained number; otherwise the log-probability, in nats
 OFF = 0.05  # of the rise; integrated gradients that miss it by more are unreliable
 
 
-def draw(result: Saliency) -> Chart:
-    return bars(result) if len(result.attributions) == 1 else columns(result)
+def draw(result: Saliency) -> Figure:
+    return Figure([bars(result) if len(result.attributions) == 1 else columns(result)])
 
 
 def drawn_units(result: Saliency) -> list[int]:
@@ -98,68 +83,58 @@ def drawn_units(result: Saliency) -> list[int]:
     return sorted(np.argsort(-most, kind="stable")[:DRAWN].tolist())
 
 
-def bars(result: Saliency) -> Chart:
+def bars(result: Saliency) -> Panel:
     (attribution,) = result.attributions
-    rows = drawn_units(result)
-    scores = attribution.scores[rows]
-    text = [number(attribution, float(score)) for score in scores]
-    bars = kit.bars(
-        scores, None, text=text, hover=hover(result, attribution, rows), textfont={"size": 13, "color": TEXT}
-    )
-    bars["marker"] = {
-        "color": [ACCENT if score >= 0 else ORANGE for score in scores],
-        "opacity": [0.5 if result.units[i].special else 1.0 for i in rows],
-    }
-    fig = Chart([bars])
-    fig.update_xaxes(range=kit.from_zero(scores.tolist()), showticklabels=False, showgrid=False)
-    name_rows(fig, result, rows, LETTERS["bars"])
-    fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
-    if attribution.method in SHARES:
-        caption = f"share of what {attention_source(result)} takes in"
-    elif result.target == "score":
-        caption = directions(result)
-    else:
-        caption = f"{directions(result)}, in nats"
-    above = heading(fig, caption, result)
-    return finish(fig, max(300, above + 16 + ROW * len(rows)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
+    units = drawn_units(result)
+    drawn = []
+    for i, said in zip(units, hover(result, attribution, units), strict=True):
+        unit, score = result.units[i], float(attribution.scores[i])
+        tone: Tone = "blue" if score >= 0 else "orange"
+        drawn.append(Bar(unit.label, score, number(attribution, score), tone, said, faint=unit.special))
+    title = f"share of what {attention_source(result)} takes in" if attribution.method in SHARES else ""
+    marks: list[Mark] = [Bars(drawn, tokens=True)]
+    if not title:
+        marks.append(directions(result, "" if result.target == "score" else ", in nats"))
+    return Panel(marks, heading(title, result))
 
 
-def columns(result: Saliency) -> Chart:
+def columns(result: Saliency) -> Panel:
     """A column for each method. Scores are shares of the sum of their magnitudes, so that all methods have the same
     scale."""
-    rows = drawn_units(result)
-    cells = np.array([shares(attribution)[rows] for attribution in result.attributions])
-    texts = [[whole_percent(f, float(c)) for c in row] for f, row in zip(result.attributions, cells, strict=True)]
-    tips = [hover(result, attribution, rows) for attribution in result.attributions]
-    root = np.sign(cells) * np.sqrt(np.abs(cells))  # a single large share would leave all other cells white
+    units = drawn_units(result)
+    values = np.array([shares(attribution)[units] for attribution in result.attributions])
+    root = np.sign(values) * np.sqrt(np.abs(values))  # a single large share would leave all other cells white
     most = float(np.abs(root).max()) or 1.0
-    text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
-    fig = Chart([kit.cells(root.T, LIGHT_SIGNED, -most, most, text=text, hover=hovers, gap=2)])
-    names = [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions]
-    fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 12}, showgrid=False, **kit.ticks(names))
-    name_rows(fig, result, rows, LETTERS["columns"])
-    above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
-    return finish(fig, max(300, above + 16 + CELL * len(rows)), margin={"l": 8, "r": 8, "t": above, "b": 8})
+    text = []
+    tips = []
+    for attribution, column in zip(result.attributions, values.tolist(), strict=True):
+        text.append([whole_percent(attribution, share) for share in column])
+        tips.append(hover(result, attribution, units))
+    cells = Cells(
+        [result.units[i].label for i in units],
+        [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions],
+        root.T,
+        "signed",
+        -most,
+        most,
+        list(zip(*text, strict=True)),
+        list(zip(*tips, strict=True)),
+        tokens=True,
+    )
+    return Panel([cells, directions(result)], heading("per cent of each method's total", result))
 
 
-def name_rows(fig: Chart, result: Saliency, rows: Sequence[int], letters: int) -> None:
-    """The units on the y axis, the first one on top."""
-    ticks = kit.ticks([label(result.units[i].label, letters) for i in rows], mono=13)
-    fig.update_yaxes(range=[len(rows) - 0.5, -0.5], showgrid=False, **ticks)
-
-
-def heading(fig: Chart, text: str, result: Saliency, shift: int = 4) -> int:
-    """Write *text* above the plot, with a note if only some units are drawn. Returns the height in pixels."""
+def heading(title: str, result: Saliency) -> str:
+    """*title*, with a note if only some units are drawn."""
+    parts = [title] if title else []
     if len(result.units) > DRAWN:
-        text += f"<br>the {DRAWN} strongest of {len(result.units):,}"
-    fig.add_annotation(kit.above(text, shift))
-    return 14 + 20 * (text.count("<br>") + 1)
+        parts.append(f"the {DRAWN} strongest of {len(result.units):,}")
+    return "; ".join(parts)
 
 
-def directions(result: Saliency) -> str:
+def directions(result: Saliency, unit: str = "") -> Text:
     """The meaning of the two signs."""
-    answer = label(result.answer, 14)
-    return f"{coloured('◀', ORANGE)} against {answer} for {coloured('▶', ACCENT)}"
+    return Text([[Words("◀", "orange"), Words(f" against {result.answer} for "), Words("▶", "blue"), Words(unit)]])
 
 
 def attention_source(result: Saliency) -> str:
@@ -181,7 +156,7 @@ def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> li
     tips = []
     for i in rows:
         score = number(attribution, float(attribution.scores[i]))
-        tip = f"{label(result.units[i].label, 30)}, {attribution.method}: {score}"
+        tip = f"{result.units[i].label}, {attribution.method}: {score}"
         if attribution.errors is not None:
             tip += f" ± {decimal(float(attribution.errors[i]), 3)} (standard error)"
         if attribution.method not in SHARES:
