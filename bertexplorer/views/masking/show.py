@@ -1,10 +1,11 @@
 """Figure for masking: a line for each token, a column for each roll; next to it how often the token was chosen."""
 
+import math
+
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import ACCENT, MONO, ORANGE, PALE, coloured, finish, label, percent, quote, safe
+from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Figure, Panel, Tone, key
+from bertexplorer.charts.style import percent, quote
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME
 from bertexplorer.views.masking.compute import COUNTED, KINDS, NOT_CHOSEN, Masked
 from bertexplorer.views.view import Example, View
@@ -54,49 +55,46 @@ VIEW = View(
 )
 
 LINES = 64  # tokens to draw
-LINE = 26  # pixels
-GREENISH = "#66c2a5"
-SHADES = {MASKED: ACCENT, SAME: GREENISH, RANDOM: ORANGE}
-WORDS = {MASKED: "[MASK]", SAME: "as it is", RANDOM: "another piece"}
+LEAST = 0.05  # share of the rolls up to which all figures have one scale
+TONES: dict[int, Tone] = {MASKED: "blue", RANDOM: "orange", SAME: "green"}
+WORDS = {MASKED: "[MASK]", RANDOM: "another piece", SAME: "as it is"}
 
 
-def draw(result: Masked) -> Chart:
-    count = min(LINES, len(result.tokens))
-    fig = grid(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
-    rolls = len(result.kinds)
-    states = np.where(result.kinds == NOT_CHOSEN, np.nan, result.kinds.astype(float)).T[:count]
-    hovers = [[hover_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
-    texts = [[cell_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
-    order = [SHADES[kind] for kind in sorted(SHADES)]
-    scale = [[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)]
-    font = {"family": MONO, "size": 12, "color": "#000000"}
-    cells = kit.cells(states, scale, -0.5, 2.5, text=texts, hover=hovers, textfont=font, hoverongaps=False)
-    fig.add_trace(cells, 1, 1)
-    shares = result.counts[:count].sum(axis=1) / COUNTED
-    share_texts = [percent(float(share)) if share else "" for share in shares]
-    bars = kit.bars(shares, PALE, text=share_texts, textfont={"size": 12})
-    fig.add_trace({**bars, "hovertemplate": "chosen in %{x:.1%} of the rolls<extra></extra>"}, 1, 2)
-    ticks = kit.ticks([label(token, 12) for token in result.tokens[:count]], mono=13)
-    fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, **ticks)
-    fig.update_xaxes(visible=False)
-    fig.update_xaxes(range=[0, max(0.05, float(shares.max())) * 1.9], row=1, col=2)
-    legend = "   ".join(f"{coloured('■', SHADES[k])} {WORDS[k]}" for k in (MASKED, RANDOM, SAME))
-    fig.add_annotation(kit.above(f"{rolls} rolls<br>{legend}", 4, size=12))
-    fig.add_annotation(kit.above(f"of {COUNTED:,}", 20, size=12, x=fig.settings["xaxis2"]["domain"][0]))
-    return finish(fig, max(320, LINE * count + 60), bargap=0.35, margin={"l": 8, "r": 8, "t": 52, "b": 8})
-
-
-def cell_text(result: Masked, roll: int, position: int) -> str:
-    """The text in a cell: the random piece that replaced the token; for other changes the colour is enough."""
-    return label(result.pieces[roll][position], 7) if result.kinds[roll, position] == RANDOM else ""
+def draw(result: Masked) -> Figure:
+    """A row for each token: what each roll made of it, and how often it was chosen."""
+    tokens = result.tokens[:LINES]
+    rolls = range(len(result.kinds))
+    values = []
+    text = []
+    hover = []
+    often = []
+    for position, counts in enumerate(result.counts[: len(tokens)]):
+        made = result.kinds[:, position].tolist()
+        values.append([math.nan if kind == NOT_CHOSEN else GROUPS.index(TONES[kind]) for kind in made])
+        # a random piece is named; for other changes the tone is enough
+        text.append([result.pieces[roll][position] if made[roll] == RANDOM else "" for roll in rolls])
+        hover.append([hover_text(result, roll, position) for roll in rolls])
+        share = float(counts.sum()) / COUNTED
+        said = f"{tokens[position]}: chosen in {percent(share)} of the rolls"
+        often.append(Bar("", share, percent(share) if share else "", "pale", said))
+    kinds = key(*(("■", tone, WORDS[kind]) for kind, tone in TONES.items()))
+    cells = Cells(tokens, (), values, "groups", text=text, hover=hover, tokens=True)
+    high = max(LEAST, *(bar.value for bar in often))
+    return Figure(
+        [
+            Panel([kinds]),
+            Panel([cells], f"{len(rolls)} rolls", share=0.74),
+            Panel([Bars(often, high=high)], f"of {COUNTED:,}", beside=True, share=0.26),
+        ]
+    )
 
 
 def hover_text(result: Masked, roll: int, position: int) -> str:
-    kind, token = int(result.kinds[roll, position]), safe(result.tokens[position])
+    kind, token = int(result.kinds[roll, position]), result.tokens[position]
     if kind == NOT_CHOSEN:
         return f"roll {roll + 1}: {token} is not chosen"
     if kind == RANDOM:
-        return f"roll {roll + 1}: {token} becomes {safe(result.pieces[roll][position])}"
+        return f"roll {roll + 1}: {token} becomes {result.pieces[roll][position]}"
     return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "stays, and must be guessed")
 
 
