@@ -31,7 +31,7 @@ from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS, difference
-from bertexplorer.views.protocols import Alternatives, Colouring, Page, Scaled, Tabular
+from bertexplorer.views.protocols import Alternatives, Colouring, Page, Tabular
 from bertexplorer.views.view import Example
 
 if TYPE_CHECKING:
@@ -129,8 +129,6 @@ class Explore:
             colours = module.colours(result) if isinstance(module, Colouring) else None
             figure = module.draw(result)
             series = tuple(self.registry.series(state.checkpoint))
-            if len(series) > 1 and isinstance(module, Scaled) and isinstance(figure, Chart):
-                module.fix_scale(figure)  # so that the answers get longer bars while a checkpoint learns
             comparison = compare.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             others = comparison.others if comparison else ()
             beside = comparison.figure if comparison and len(others) == 1 else None

@@ -124,14 +124,6 @@ class Colouring(FigureModule, Protocol):
 
 
 @runtime_checkable
-class Scaled(FigureModule, Protocol):
-    """A module whose bars of probabilities fill their panel, which hides how they grow while a checkpoint learns."""
-
-    def fix_scale(self, figure: Chart, /) -> None:
-        """Give the bars of *figure* an axis from 0 to 1."""
-
-
-@runtime_checkable
 class Comparing(FigureModule, Protocol):
     """A module that can describe two results together."""
 
@@ -151,7 +143,7 @@ class Aligning(Comparing, Protocol):
 class ComparingSeveral(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
-    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Chart:
+    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure | Chart:
         """*ordered*: the results are checkpoints of one training, in order."""
 
     def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:

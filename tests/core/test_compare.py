@@ -52,10 +52,11 @@ def test_a_suite_follows_the_checkpoints_of_a_training(explore: Explore) -> None
         and comparison.difference is None
         and comparison.figure
     )
-    line = comparison.figure.data[-1]
+    (mark, _) = comparison.figure.panels[0].marks
+    line = mark.lines[-1]
     alone = [explore.analyse(explore.registry.get(name), SUITE).total.right for name in SERIES]
-    assert list(line["y"]) == pytest.approx(alone)
-    assert comparison.figure.layout.xaxis.ticktext == ("0", "10", "30", "100", "300", "1,000", "2,000", "2,927")
+    assert list(line.values) == pytest.approx(alone)
+    assert mark.steps == ["0", "10", "30", "100", "300", "1,000", "2,000", "2,927"]
 
 
 def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
@@ -64,7 +65,8 @@ def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
     comparison = explore.answer(state).comparison
     assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
     results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
-    assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
+    bars = comparison.figure.panels[0].marks[0].bars
+    assert [bar.value for bar in bars] == pytest.approx([outcome.total.right for outcome in results])
     ours, *theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results)
     ps = []
     for other in theirs:
@@ -73,8 +75,9 @@ def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
     low, high = min(1, 2 * min(ps)), max(2 * min(ps), max(ps))  # by Holm's method
     corrected = [low if p == min(ps) else high for p in ps]
     assert all(p < 0.05 for p in corrected) and "after Holm’s correction for 2 tests" in comparison.said
-    bars = comparison.figure.data[1].text
-    assert all(f"p = {p:.3f}" in comparison.said and f"p = {p:.3f})" in bars[1 + i] for i, p in enumerate(corrected))
+    texts = [bar.text for bar in bars[1:]]
+    assert all(f"p = {p:.3f}" in comparison.said for p in corrected)
+    assert all(f"p = {p:.3f})" in text for p, text in zip(corrected, texts, strict=True))
 
 
 @pytest.mark.parametrize("state", [SUITE, replace(SUITE, against="another checkpoint", other="tiny, tiny@0")])
@@ -165,14 +168,10 @@ def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
         compare.comparison_sides(explore.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
 
 
-@pytest.mark.parametrize(("view", "axes", "room"), [("left-context", ["xaxis", "xaxis2"], 2.3)])
-def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(
-    explore: Explore, view: str, axes: list[str], room: float
-) -> None:
+@pytest.mark.parametrize("view", ["fill-mask", "left-context"])
+def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(explore: Explore, view: str) -> None:
     state = State("They live in the United [MASK] of America.", view=view, options=DEFAULTS[view])
-    for name in ("tiny@0", "tiny"):
-        layout = explore.answer(replace(state, checkpoint=name)).figure.layout
-        assert [tuple(layout[axis].range) for axis in axes] == [(0, room)] * len(axes), name
-    alone = explore.answer(replace(state, checkpoint="mini"))
-    assert alone.figure.layout[axes[0]].range[1] == pytest.approx(room * max(alone.figure.data[0].x), rel=0.5)
-    assert alone.figure.layout[axes[0]].range[1] != room
+    for name in ("tiny@0", "tiny", "mini"):
+        panels = explore.answer(replace(state, checkpoint=name)).figure.panels
+        bars = [panel.marks[0] for panel in panels if panel.marks[0].kind == "bars"]
+        assert bars and all(mark.high == 1 for mark in bars), name

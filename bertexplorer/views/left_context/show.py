@@ -5,9 +5,8 @@ import math
 import numpy as np
 
 from bertexplorer.answers.candidates import Blank
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import ACCENT, finish, label, percent, quote, safe, unlike_uncertainties
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel
+from bertexplorer.charts.style import percent, quote, unlike_uncertainties
 from bertexplorer.views.left_context.compute import LeftContext
 from bertexplorer.views.view import Example, View
 
@@ -51,57 +50,34 @@ VIEW = View(
     ),
 )
 
-SHOWN = 32  # tokens up to which the attention masks show names
-ROWS, COLUMNS = 20, 8  # names for which an attention mask has room, on a phone too
-ROOM = 2.3  # the axis over its longest bar, so that the numbers next to it fit
 DRAWN = 128  # tokens of the attention masks to draw
 
 
-def draw(result: LeftContext) -> Chart:
-    fig = grid(
-        rows=2,
-        cols=2,
-        row_heights=[0.52, 0.48],
-        vertical_spacing=0.14,
-        horizontal_spacing=0.2,
-        titles=("both sides", "left side only", "attention mask", ""),
+def draw(result: LeftContext) -> Figure:
+    return Figure(
+        [
+            Panel([answers(result.both)], "both sides"),
+            Panel([answers(result.left)], "left side only", beside=True),
+            Panel([attention_mask(result, result.sees_both)], "attention mask"),
+            Panel([attention_mask(result, result.sees_left)], beside=True),
+        ]
     )
-    widest = max(c.probability for c in (*result.both.candidates, *result.left.candidates))
-    for column, blank, visible in ((1, result.both, result.sees_both), (2, result.left, result.sees_left)):
-        answers(fig, blank, column, widest)
-        matrix(fig, result, visible, column)
-    return finish(fig, 620, bargap=0.28)
 
 
-def fix_scale(fig: Chart) -> None:
-    """Give the bars an axis from 0 to 1."""
-    for name in ("xaxis", "xaxis2"):
-        fig.settings[name]["range"] = [0, ROOM]
+def answers(blank: Blank) -> Bars:
+    bars = [Bar(c.token, c.probability, percent(c.probability)) for c in blank.candidates]
+    return Bars(bars, high=1, tokens=True)
 
 
-def answers(fig: Chart, blank: Blank, column: int, widest: float) -> None:
-    shares = [percent(c.probability) for c in blank.candidates]
-    hovers = [safe(c.token) for c in blank.candidates]
-    bars = kit.bars([c.probability for c in blank.candidates], ACCENT, text=shares, hover=hovers)
-    fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
-    labels = [label(c.token, 14) for c in blank.candidates]
-    fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)
-    fig.update_xaxes(range=[0, widest * ROOM], visible=False, row=1, col=column)
-
-
-def matrix(fig: Chart, result: LeftContext, visible: np.ndarray, column: int) -> None:
-    labels = [label(t, 10) for t in result.tokens[:DRAWN]]
-    has_names = len(labels) <= SHOWN
-    every_row, every_column = (-(-len(labels) // most) if has_names else 1 for most in (ROWS, COLUMNS))
-    names = [[f"{a} looks at {b}" for b in labels] for a in labels] if has_names else None
-    scale = [[0, "rgba(138,148,163,0.18)"], [1, ACCENT]]
-    cells = kit.cells(visible[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(has_names), hover=names)
-    looks = "%{customdata}" if has_names else "%{y} looks at %{x}"
-    fig.add_trace({**cells, "hovertemplate": f"{looks}: %{{z}}<extra></extra>"}, 2, column)
-    rows = kit.down(labels, step=every_row, mono=12)
-    fig.update_yaxes(rows, showticklabels=has_names and column == 1, row=2, col=column)
-    ticks = kit.ticks(labels, step=every_column, mono=12)
-    fig.update_xaxes(showticklabels=has_names, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
+def attention_mask(result: LeftContext, sees: np.ndarray) -> Cells:
+    """Which token, down, can look at which, across."""
+    tokens = result.tokens[:DRAWN]
+    values = sees[: len(tokens), : len(tokens)].astype(int)
+    hover = []
+    for token, row in zip(tokens, values.tolist(), strict=True):
+        pairs = zip(tokens, row, strict=True)
+        hover.append([f"{token} {'sees' if can else 'does not see'} {other}" for other, can in pairs])
+    return Cells(tokens, tokens, values, low=0, high=1, hover=hover, tokens=True)
 
 
 def say(result: LeftContext) -> str:

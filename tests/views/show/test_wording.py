@@ -102,12 +102,12 @@ def test_dots_of_contrast_represent_all_words() -> None:
         assert [mark.names for mark in named] == [["<img src=x oner…"], ["b"]]
 
 
-def test_the_tokens_next_to_left_context_masks_do_not_overlap() -> None:
-    figure = left_context.draw(hand.left_context(30))
-    layout, mask = figure.layout, figure.data[1]
-    assert list(layout.xaxis3.ticktext)[1:3] == ["t3", "t7"] and len(layout.xaxis3.ticktext) == 8
-    assert len(layout.yaxis3.ticktext) == 15
-    assert mask.customdata[1][2] == "t0 looks at t1", "the pointer names every token"
+def test_left_context_shows_both_answers_and_both_masks() -> None:
+    drawn = left_context.draw(hand.left_context(30))
+    both, left, sees_both, sees_left = (panel.marks[0] for panel in drawn.panels)
+    assert [bar.value for bar in both.bars] == [0.9, 0.05] and [bar.value for bar in left.bars] == [0.25, 0.2]
+    assert both.high == left.high == 1, "one scale"
+    assert sees_both.hover[1][2] == "t0 sees t1" and sees_left.hover[1][2] == "t0 does not see t1"
 
 
 def test_words_with_equal_clipped_labels_keep_their_columns() -> None:
