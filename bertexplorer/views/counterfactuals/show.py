@@ -5,28 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import Any, NamedTuple
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    ORANGE,
-    PALE,
-    beyond_limit,
-    capital,
-    clip,
-    coloured,
-    count,
-    finish,
-    label,
-    only_first_mask,
-    percent,
-    quote,
-    safe,
-)
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Text, Tone, Words, key
+from bertexplorer.charts.style import beyond_limit, capital, clip, count, only_first_mask, percent, quote
 from bertexplorer.views.counterfactuals.compute import Counterfactuals, Edit, format_changes
 from bertexplorer.views.view import Example, View
 
@@ -83,16 +65,10 @@ VIEW = View(
     slow=True,
 )
 
-LINE = 17  # px: a line of text
-BAR = 20  # px: a line with a bar
-GAP = 16  # px: the space between two edits
-LETTERS = 46  # in a line, as many as fit on a phone
-WHOLE = 3  # lines of a text to show in full
+WHOLE = 24  # words of a text to show in full
 AROUND = 4  # words on each side of a change, in a longer text
 BETWEEN = "|"  # the two texts of a pair
-PLOT = 0.54  # share of the width where the bars begin
 DRAWN, STEPS = 8, 24  # edits and steps in the figure
-PALES = {ACCENT: PALE, ORANGE: "#f3c9a5", GREY: "#ccd2da"}
 SCORE = "the probability of the answer to the unchanged text"
 SHOWN_IN = {"mask": "fill-mask", "next sentence": "next-sentence"}  # the view that shows an answer
 
@@ -103,85 +79,44 @@ class Share(NamedTuple):
     name: str
     before: float
     after: float
-    colour: str
+    tone: Tone
 
 
-class Canvas(NamedTuple):
-    """The parts of the figure so far."""
-
-    bars: list[kit.Part]
-    notes: list[kit.Part]
-
-
-def draw(result: Counterfactuals) -> Chart:
-    fig, top = Canvas([], []), 0.0
+def draw(result: Counterfactuals) -> Figure:
     if result.method == "reduction":
-        top = draw_step(fig, top, "the whole text", join_words(result.words), result.answer, result.probability)
-        for edit in result.edits[-STEPS:]:
-            top = draw_step(fig, top, removed_words(edit), join_words(edit.words), result.answer, edit.kept)
-    else:
-        legend = f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after"
-        fig.notes.append(kit.above(legend, 10, size=13))
-        for edit in result.edits[:DRAWN]:
-            top = draw_edit(fig, top, edit, shares(result, edit))
-    height = max(top, 260)
-    axes = {
-        "xaxis": {"range": [0, 1], "domain": [PLOT, 1], **kit.HIDDEN},
-        "yaxis": {"range": [height, 0], **kit.HIDDEN},
-    }
-    chart = Chart(fig.bars, {**axes, "barmode": "overlay", "annotations": fig.notes})
-    return finish(chart, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
+        return Figure([Panel([steps(result)])])
+    panels = [Panel([key(("■", "pale", "before"), ("■", "blue", "after"))])]
+    panels += [edit_panel(edit, shares(result, edit)) for edit in result.edits[:DRAWN]]
+    return Figure(panels)
 
 
-def draw_edit(fig: Canvas, top: float, edit: Edit, answers: Sequence[Share]) -> float:
-    """Draw an edit *top* pixels below the upper edge: its changes, the changed text and a bar for each answer. Returns
-    the top of the next edit."""
-    head = [f"<b>{safe(line)}</b>" for line in wrap(phrase(edit), LETTERS)[:2]]
-    texts = [*head, *marked_lines(edit)]
-    write(fig, top, "<br>".join(texts))
-    top += LINE * len(texts) + 4
+def steps(result: Counterfactuals) -> Bars:
+    """A bar for each step of a reduction: the removed words, the rest of the text, the probability of the answer."""
+    texts = [("the whole text", result.words, result.probability)]
+    texts += [(removed_words(edit), edit.words, edit.kept) for edit in result.edits[-STEPS:]]
+    bars = []
+    for removed, words, share in texts:
+        left, answer = join_words(words), f"{result.answer}: {percent(share)}"
+        bars.append(Bar(f"{removed}\n{left}", share, percent(share), hover=f"{left}\n{answer}", bold=True))
+    return Bars(bars, high=1, above=True)
+
+
+def edit_panel(edit: Edit, answers: Sequence[Share]) -> Panel:
+    """An edit: its changes, the changed text and a bar for each answer."""
+    bars = []
     for share in answers:
         numbers = f"{percent(share.before)} → {percent(share.after)}"
-        write(fig, top, f"{label(share.name, 12)} {numbers}")
-        hover = f"{safe(share.name)}: {numbers}"
-        fig.bars.append(bar(top, share.before, 13, PALES[share.colour], hover))
-        fig.bars.append(bar(top, share.after, 6, share.colour, hover))
-        top += BAR
-    return top + GAP
-
-
-def draw_step(fig: Canvas, top: float, removed_text: str, text: str, answer: str, share: float) -> float:
-    """Draw a step of a reduction: the removed words, the probability of the answer, the remaining text. Returns the top
-    of the next step."""
-    lines = wrap(text, LETTERS)
-    lines = [lines[0], clip(" ".join(lines[1:]), LETTERS)] if len(lines) > 2 else lines
-    write(fig, top, "<br>".join([f"<b>{label(removed_text, 16)}</b> {percent(share)}", *map(safe, lines)]))
-    fig.bars.append(bar(top, share, 9, ACCENT, f"{safe(answer)}: {percent(share)}"))
-    return top + LINE * (1 + len(lines)) + GAP
-
-
-def bar(top: float, share: float, width: int, colour: str, hover: str) -> kit.Part:
-    position = {"type": "bar", "orientation": "h", "x": [share], "y": [top + 9], "width": width}
-    return {
-        **position,
-        "marker": {"color": colour, "line": {"width": 0}},
-        "customdata": [hover],
-        "hovertemplate": kit.HOVER,
-    }
-
-
-def write(fig: Canvas, top: float, text: str) -> None:
-    position = {"xref": "paper", "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "align": "left"}
-    fig.notes.append({"text": text, "showarrow": False, "font": {"size": 13}, "borderpad": 0, **position})
+        bars.append(Bar(share.name, share.after, numbers, share.tone, behind=share.before))
+    return Panel([Bars(bars, high=1), Text([marked_text(edit)])], phrase(edit))
 
 
 def shares(result: Counterfactuals, edit: Edit) -> list[Share]:
     """The answers to draw for an edit: the one before, the wanted one, and the one after."""
-    answers = [Share(result.answer, result.probability, edit.kept, ACCENT)]
+    answers = [Share(result.answer, result.probability, edit.kept, "blue")]
     if result.wanted:
-        answers.append(Share(result.wanted, result.wanted_before, edit.wanted, ORANGE))
+        answers.append(Share(result.wanted, result.wanted_before, edit.wanted, "orange"))
     if edit.answer not in [share.name for share in answers]:
-        answers.append(Share(edit.answer, edit.before, edit.probability, GREY if result.wanted else ORANGE))
+        answers.append(Share(edit.answer, edit.before, edit.probability, "grey" if result.wanted else "orange"))
     return answers
 
 
@@ -201,23 +136,23 @@ def join_words(words: tuple[Sequence[str], ...]) -> str:
     return re.sub(r" ([.,;:!?])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
 
 
-def marked_lines(edit: Edit) -> list[str]:
-    """The changed text with the new words marked, on lines that fit on a phone; of a long text only their context."""
-    sides = edit.words
-    new = {change.index for change in edit.changes}
-    words = [f"\x01{word}\x02" if i in new else word for i, word in enumerate((*sides[0], *sides[1]))]
-    lines = wrap(join_words((words[: len(sides[0])], words[len(sides[0]) :])), LETTERS)
-    if len(lines) > WHOLE:
-        context = {index for i in new for index in range(i - AROUND, i + AROUND + 1) if 0 <= index < len(words)}
-        parts = [words[index] if index in context else "…" for index in range(len(words))]
-        visible = [part for part, last in zip(parts, ["", *parts], strict=False) if part != "…" or last != "…"]
-        lines = wrap(join_words((visible,)), LETTERS)[:WHOLE]
-    return [emphasise(line) for line in lines]
-
-
-def emphasise(line: str) -> str:
-    """A line with the words between the marks in bold, escaped."""
-    return safe(line).replace("\x01", f'<b><span style="color:{ORANGE}">').replace("\x02", "</span></b>")
+def marked_text(edit: Edit) -> list[Words]:
+    """The changed text with the new words marked; of a long text only what is around them."""
+    first, second = edit.words
+    words = [*first, *second]
+    new = {change.index for change in edit.changes if change.new}
+    changed = [change.index for change in edit.changes]
+    parts = [Words("")]
+    for index, word in enumerate(words):
+        shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
+        space = "" if index == 0 or word[0] in ".,;:!?" else " "
+        if index == len(first) and first:
+            space = f" {BETWEEN} "
+        if shown and index in new:
+            parts += [Words(space), Words(word, "orange", bold=True), Words("")]
+        elif shown or not parts[-1].text.endswith("…"):
+            parts[-1] = Words(parts[-1].text + space + (word if shown else "…"))
+    return [part for part in parts if part.text]
 
 
 def say(result: Counterfactuals) -> str:

@@ -2,16 +2,17 @@
 true."""
 
 import math
-import re
 from dataclasses import replace
 
 import pytest
 
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors import chart
+from bertexplorer.charts.marks import Figure, Text
+from bertexplorer.charts.style import percent
 from bertexplorer.views.counterfactuals import show as figure
 from bertexplorer.views.counterfactuals.compute import Change, Counterfactuals, Edit
 from tests.views.show.conftest import EVIL
-from tests.views.show.test_draw import parsed, strings
+from tests.views.show.test_draw import check
 
 WORDS = ("The", "man", "saw", EVIL, "on", "the", "[MASK]", ".")
 NAN = math.nan
@@ -54,40 +55,46 @@ CASES = [
 ]
 
 
-def written(fig: Chart) -> list[str]:
-    return [re.sub(r"<[^>]+>", "", note.text) for note in fig.layout.annotations]
+def texts(fig: Figure) -> list[str]:
+    """The changed text of each edit."""
+    keys = [mark for panel in fig.panels for mark in panel.marks[1:] if isinstance(mark, Text)]
+    return ["".join(part.text for part in line) for key in keys for line in key.lines]
 
 
 @pytest.mark.parametrize("one", CASES)
 def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
     fig = figure.draw(one)
-    whole = parsed(fig)
-    assert 300 <= whole["layout"]["height"] <= 4000
-    for text in strings(whole):
-        assert not re.search(r"<(?!/?b>|br>|/?span|extra|/extra| 0\.1 %)", text), text
-    assert figure.say(one).endswith(".") and "\x01" not in "".join(strings(whole))
+    check(fig)
+    assert chart(fig).settings["height"] <= 4000
+    assert figure.say(one).endswith(".")
 
 
 def test_a_third_answer_has_its_own_bar() -> None:
-    assert [bar.x[0] for bar in figure.draw(CASES[-1]).data[:6]] == [0.4, 0.1, 0.1, 0.3, 0.05, 0.6]
+    first = figure.draw(CASES[-1]).panels[1].marks[0].bars
+    assert [(bar.behind, bar.value) for bar in first] == [(0.4, 0.1), (0.1, 0.3), (0.05, 0.6)]
+    assert [bar.tone for bar in first] == ["blue", "orange", "grey"]
 
 
-@pytest.mark.parametrize("one", CASES)
-def test_nothing_overlaps(one: Counterfactuals) -> None:
-    """Each block of text begins below the end of the one before it, and the last ends inside the figure."""
-    fig = figure.draw(one)
-    notes = [note for note in fig.layout.annotations if note.yanchor == "top"]
-    ends = [note.y + figure.LINE * (1 + note.text.count("<br>")) for note in notes]
-    assert all(below.y >= end for end, below in zip(ends, notes[1:], strict=False))
-    assert max(ends, default=0) <= fig.layout.yaxis.range[0] and max(map(len, written(fig))) < 4 * figure.LETTERS
-    assert all(len(line) <= 60 for text in written(fig) for line in text.split("<br>") if "<br>" in text)
+def test_steps_of_a_reduction_are_bars() -> None:
+    (panel,) = figure.draw(reduction(60)).panels
+    bars = panel.marks[0].bars
+    assert len(bars) == 1 + figure.STEPS and bars[0].label.startswith("the whole text\nw0 w1")
+    assert bars[-1].label == f"−w59\nw60 {EVIL} [MASK]" and bars[-1].text == percent(bars[-1].value)
 
 
 def test_new_words_are_marked() -> None:
-    marked = figure.draw(TWO).layout.annotations[1].text
-    assert marked.count("<b><span") == 2 and "&lt;img src=x onerror=1&gt;</span></b>" in marked.replace("<br>", " ")
-    long = figure.draw(CASES[1]).layout.annotations[1].text
-    assert "… word96 word97 word98 word99" in long and "word104 …" in long.replace("<br>", " ") and "word0 " not in long
+    (line,) = figure.draw(TWO).panels[1].marks[1].lines
+    assert [part.text for part in line if part.bold] == [EVIL, "a"]
+    assert "".join(part.text for part in line) == f"The {EVIL} saw {EVIL} on a [MASK]."
+    assert figure.draw(TWO).panels[1].title == f"man → {EVIL} and the → a"
+    (long,) = texts(figure.draw(CASES[1]))
+    assert long.startswith("… word96 word97 word98 word99") and long.endswith("word104 …") and "word0 " not in long
+
+
+def test_the_two_texts_of_a_pair_stay_apart() -> None:
+    one = replace(edit((1, "girl")), words=(("The", "girl", "."), ("She", "ran", ".")))
+    (line,) = texts(figure.draw(result(one)))
+    assert line == "The girl. | She ran."
 
 
 @pytest.mark.parametrize(
