@@ -197,7 +197,7 @@ def test_every_kind_of_answer_is_measured(tiny: Tiny, what: str) -> None:
     result = neurons.run(checkpoint, text)
     assert result.answer and result.curve and len(result.along) == len(result.tokens)
     assert result.scored == (what == "score") and not np.isnan(result.opened.change)
-    assert figure.say(result) and figure.draw(result).data
+    assert figure.say(result) and figure.draw(result).panels
 
 
 def test_two_texts_that_are_compared_are_read_alone(tiny_copy: Tiny) -> None:
@@ -273,7 +273,8 @@ def test_few_neurons_of_mini_carry_an_answer(mini: Checkpoint) -> None:
     rows = neurons.rows(result)
     assert len({tuple(row) for row in rows}) == 1
     assert [row["kind"] for row in rows].count("off at random") == 8
-    chart = figure.draw(result)
-    assert chart.data[0]["customdata"][0] == {"set": {"layer": 6, "neuron": result.writers[0].neuron.number + 1}}
-    assert all(press["set"]["layer"] for press in chart.presses)
+    drawn = figure.draw(result)
+    first = drawn.panels[0].marks[0].bars[0]
+    assert first.door == {"set": {"layer": 6, "neuron": result.writers[0].neuron.number + 1}}
+    assert all(button.door["set"]["layer"] for button in drawn.buttons)
     assert set(figure.colours(result).values()) <= {*np.clip(list(figure.colours(result).values()), -1, 1)}

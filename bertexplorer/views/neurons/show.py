@@ -1,29 +1,23 @@
 """Figure for neurons: what each writes at a token, the answer without several, and where the open one answers."""
 
 import numpy as np
+from jaxtyping import Float
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
+from bertexplorer.answers.heads import Neuron
+from bertexplorer.charts.marks import Bar, Bars, Button, Figure, Line, Lines, Panel, Tone
 from bertexplorer.charts.style import (
-    ACCENT,
-    BAND,
-    GREY,
-    PALE,
     begin,
     beyond_limit,
     capital,
     clip,
     count,
     decimal,
-    finish,
     join_names,
-    label,
     measure,
     only_first_mask,
     quote,
-    two_lines,
 )
-from bertexplorer.views.neurons.compute import Neurons, Peak, Writer
+from bertexplorer.views.neurons.compute import Curve, Neurons, Peak, Writer
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -76,67 +70,54 @@ VIEW = View(
     needs=("lines",),
 )
 
-WRITER = 40  # px: a neuron
-CURVE = 200  # px: the curve
-TOKEN = 24  # px: a token
-LINE = 62  # px: a line
-GAP = 76  # px: between two panels
 DRAWN = 40  # tokens
 OFFERED = 3  # of the neurons that count most
-SHARE = 0.72  # of the width for the curve, whose names are to the right
 
 
-def draw(result: Neurons) -> Chart:
-    shown = len(result.tokens[:DRAWN])
-    heights = [WRITER * len(result.writers), *([CURVE] if result.curve else []), TOKEN * shown]
-    heights.append(LINE * len(result.peaks))
-    fig = kit.panels(heights, GAP)
-    draw_writers(fig, result)
+def draw(result: Neurons) -> Figure:
+    panels = [writers(result)]
     if result.curve:
-        draw_curve(fig, result)
-    draw_along(fig, result, row=len(heights) - 1)
-    draw_peaks(fig, result, row=len(heights))
+        panels.append(curve(result, result.curve))
+    panels += [along(result), peaks(result)]
+    buttons = []
     for neuron in result.curve.first[:OFFERED] if result.curve else ():
         if neuron != result.open:
-            lead = {"set": {"layer": neuron.layer + 1, "neuron": neuron.number + 1}}
-            fig.presses.append({"text": f"Open {neuron}, which counts too", **lead})
-    return finish(fig, kit.height_of(heights, GAP) + 80, margin={"l": 8, "r": 12, "t": 72, "b": 8})
+            buttons.append(Button(f"Open {neuron}, which counts too", open_neuron(neuron)))
+    return Figure(panels, buttons)
 
 
-def draw_writers(fig: Chart, result: Neurons) -> None:
+def open_neuron(neuron: Neuron) -> dict[str, object]:
+    """Where a press leads: to this neuron."""
+    return {"set": {"layer": neuron.layer + 1, "neuron": neuron.number + 1}}
+
+
+def writers(result: Neurons) -> Panel:
     """A bar for each neuron, with the words that it raises above it. A press opens it."""
-    writers = result.writers
-    lengths = [writer.length for writer in writers]
-    leads = [{"set": {"layer": w.neuron.layer + 1, "neuron": w.neuron.number + 1}} for w in writers]
-    colours = [ACCENT if writer.neuron == result.open else PALE for writer in writers]
-    tips = [f"{hover(result, writer)}<extra></extra>" for writer in writers]
-    text = [decimal(length) for length in lengths]
-    bars = kit.bars(lengths, colours, text=text, width=0.3, customdata=leads, hovertemplate=tips)
-    fig.add_trace(bars, 1, 1)
-    names = [name_writer(result, writer) for writer in writers]
-    fig.add_trace(kit.texts(0, [row - 0.4 for row in range(len(writers))], names), 1, 1)
-    fig.update_xaxes(range=[0, 1.15 * (max(lengths) or 1.0)], row=1, col=1, **kit.HIDDEN)
-    fig.update_yaxes(range=[len(writers) - 0.7, -0.85], row=1, col=1, **kit.HIDDEN)
-    title = f"Layer {result.layer + 1}: how much each neuron<br>writes at {label(result.tokens[result.position], 14)}"
-    if any(writer.words for writer in writers):
+    bars = []
+    for writer in result.writers:
+        text = decimal(writer.length)
+        tone: Tone = "blue" if writer.neuron == result.open else "pale"
+        door = open_neuron(writer.neuron)
+        bars.append(Bar(name_writer(result, writer), writer.length, text, tone, describe(result, writer), door))
+    title = f"Layer {result.layer + 1}: how much each neuron writes at {result.tokens[result.position]}"
+    if any(writer.words for writer in result.writers):
         title += ", and the words it raises"
-    fig.add_annotation(kit.above(title, row=1))
+    return Panel([Bars(bars, above=True)], title)
 
 
 def name_writer(result: Neurons, writer: Writer) -> str:
     """Its number, the words that it raises, and whether it is one of those that count most for the answer."""
-    words = ", ".join(label(word, 14) for word in writer.words)
     counts = result.curve is not None and writer.neuron in result.curve.first[:OFFERED]
-    return f"<b>{writer.neuron}</b>  {words}{'  · counts most' if counts else ''}"
+    return f"{writer.neuron}  {', '.join(writer.words)}{' · counts most' if counts else ''}".rstrip()
 
 
-def hover(result: Neurons, writer: Writer) -> str:
+def describe(result: Neurons, writer: Writer) -> str:
     sentences = [f"neuron {writer.neuron}: activation {decimal(writer.activation)}, writes {decimal(writer.length)}"]
     if writer.words:
-        sentences.append(f"raises {', '.join(label(word, 20) for word in writer.words)}")
+        sentences.append(f"raises {', '.join(writer.words)}")
     if not np.isnan(writer.change):
         sentences.append(f"without it: {without(result, writer)}, with all {measure(result.before, result.scored)}")
-    return "<br>".join(sentences)
+    return "\n".join(sentences)
 
 
 def without(result: Neurons, writer: Writer) -> str:
@@ -145,67 +126,52 @@ def without(result: Neurons, writer: Writer) -> str:
     return measure(before + writer.change if result.scored else before * 2.0**writer.change, result.scored)
 
 
-def draw_curve(fig: Chart, result: Neurons) -> None:
+def curve(result: Neurons, found: Curve) -> Panel:
     """The answer without more and more neurons, and without as many random ones."""
-    curve = result.curve
-    assert curve
-    x = list(range(len(curve.counts)))
-    shape = "%{y:.3~f}" if result.scored else "%{y:.1%}"
-    quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    fig.add_scatter(x=x, y=curve.random.max(axis=0), **quiet, row=2, col=1)
-    fig.add_scatter(x=x, y=curve.random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=2, col=1)
-    lines = (
-        ("those that<br>count most", curve.strongest, ACCENT, None),
-        ("random", curve.random.mean(axis=0), GREY, "dot"),
+    strongest, random = found.strongest, found.random.mean(axis=0)
+    low, high = found.random.min(axis=0), found.random.max(axis=0)
+    first = join_names([str(neuron) for neuron in found.first[:OFFERED]])
+    lines = [
+        Line("random", random, None, "grey", "dot", tips(result, "random", random), low, high),
+        Line("those that count most", strongest, hover=tips(result, "those that count most", strongest)),
+    ]
+    steps = [str(number) for number in found.counts]
+    return Panel(
+        [Lines(steps, lines, unit="" if result.scored else "share")],
+        f"{name_number(result)} without several neurons, first {first}",
+        f"neurons off, of {result.total:,}",
     )
-    for name, values, colour, dash in lines:
-        tip = f"without %{{customdata}} neurons, {name.replace('<br>', ' ')}: {shape}<extra></extra>"
-        counts = list(curve.counts)
-        fig.add_trace(kit.line(x, values.tolist(), colour, dash=dash, customdata=counts, hovertemplate=tip), 2, 1)
-    low = min(0.0, float(curve.strongest.min()), float(curve.random.min()))
-    high = max(0.0, float(curve.strongest.max()), float(curve.random.max()))
-    ends = (low, high + 0.06 * ((high - low) or 1.0))
-    last, names, colours = zip(*((float(v[-1]), name, colour) for name, v, colour, _ in lines), strict=True)
-    fig.add_trace(kit.line_names(len(x) - 0.7, last, names, colours, ends, CURVE, 8), 2, 1)
-    named = [0, *x[1::2]]  # all of them would run into each other on a phone
-    ticks = {"tickvals": named, "ticktext": [str(curve.counts[i]) for i in named], "tickangle": 0}
-    fig.update_xaxes(domain=[0, SHARE], range=[-0.2, len(x) - 0.5], row=2, col=1, **ticks)
-    fig.update_xaxes(title=kit.title(f"neurons off, of {result.total:,}"), showgrid=False, row=2, col=1)
-    tickformat = ".2~f" if result.scored else ".0%"
-    fig.update_yaxes(range=list(ends), tickformat=tickformat, nticks=4, row=2, col=1)
-    first = join_names([str(neuron) for neuron in curve.first[:OFFERED]])
-    fig.add_annotation(kit.above(f"{name_number(result)} without several neurons,<br>first {first}", row=2))
+
+
+def tips(result: Neurons, name: str, values: Float[np.ndarray, " c"]) -> list[str]:
+    """What the pointer shows at each step of a line."""
+    assert result.curve
+    pairs = zip(result.curve.counts, values.tolist(), strict=True)
+    return [f"without {number} neurons, {name}: {measure(value, result.scored)}" for number, value in pairs]
 
 
 def name_number(result: Neurons) -> str:
-    return label(result.answer, 20) if result.scored else f"P of {quote(label(result.answer, 16))}"
+    return result.answer if result.scored else f"P of {quote(result.answer)}"
 
 
-def draw_along(fig: Chart, result: Neurons, row: int) -> None:
+def along(result: Neurons) -> Panel:
     """The activation of the open neuron at each token."""
-    tokens, values = result.tokens[:DRAWN], result.along[:DRAWN]
-    text = [decimal(float(value)) for value in values]
-    colours = [ACCENT if i == result.position else PALE for i in range(len(tokens))]
-    hovers = [f"{label(token, 20)}: activation {t}" for token, t in zip(tokens, text, strict=True)]
-    fig.add_trace(kit.bars(values.tolist(), colours, text=text, hover=hovers), row, 1)
-    fig.update_yaxes(**kit.down([label(token, 14) for token in tokens], mono=13), row=row, col=1)
-    fig.update_xaxes(range=kit.from_zero(values.tolist()), visible=False, row=row, col=1)
-    fig.add_annotation(kit.above(f"activation of neuron {result.open} at each token", row=row))
+    bars = []
+    for i, (token, value) in enumerate(zip(result.tokens[:DRAWN], result.along.tolist(), strict=False)):
+        text = decimal(value)
+        tone: Tone = "blue" if i == result.position else "pale"
+        bars.append(Bar(token, value, text, tone, f"{token}: activation {text}"))
+    return Panel([Bars(bars, tokens=True)], f"activation of neuron {result.open} at each token")
 
 
-def draw_peaks(fig: Chart, result: Neurons, row: int) -> None:
+def peaks(result: Neurons) -> Panel:
     """The lines that move it most, the token in question first."""
-    values = [peak.activation for peak in result.peaks]
-    hovers = [
-        f"{label(peak.text, 60)}<br>at {label(peak.token, 20)}: {decimal(peak.activation)}" for peak in result.peaks
-    ]
-    fig.add_trace(kit.bars(values, PALE, width=0.24, hover=hovers), row, 1)
-    names = [two_lines(f"{decimal(peak.activation)} at {peak.token} · {peak.text}") for peak in result.peaks]
-    low = min(0.0, *values)
-    fig.add_trace(kit.texts(low, [i - 0.42 for i in range(len(values))], names), row, 1)
-    fig.update_xaxes(range=[low, 1.04 * (max(0.0, *values) or 1.0)], row=row, col=1, **kit.HIDDEN)
-    fig.update_yaxes(range=[len(values) - 0.7, -0.9], row=row, col=1, **kit.HIDDEN)
-    fig.add_annotation(kit.above(f"where it answers most, of {lines_read(result)}", row=row))
+    bars = []
+    for peak in result.peaks:
+        text = decimal(peak.activation)
+        hover = f"{peak.text}\nat {peak.token}: {text}"
+        bars.append(Bar(peak.text, peak.activation, f"{text} at {peak.token}", "pale", hover))
+    return Panel([Bars(bars, above=True)], f"where it answers most, of {lines_read(result)}")
 
 
 def lines_read(result: Neurons) -> str:
