@@ -1,7 +1,6 @@
 """The style of figures: one hue for probability, colours that everyone can distinguish, readable numbers."""
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import Any
 
 from bertexplorer.charts.chart import Chart
@@ -73,14 +72,6 @@ def clip(text: str, length: int = 24) -> str:
 def label(text: str, length: int = 24) -> str:
     """Text cut to *length* characters, for plotly."""
     return safe(clip(text, length))
-
-
-def two_lines(text: str, letters: int = 37) -> str:
-    """*text* on at most two lines of *letters*, as many as fit on a phone, escaped."""
-    lines = wrap(text, letters)
-    if len(lines) > 2:
-        lines = [lines[0], clip(" ".join(lines[1:]), letters)]
-    return "<br>".join(map(safe, lines))
 
 
 def coloured(text: str, colour: str) -> str:

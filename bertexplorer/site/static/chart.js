@@ -39,20 +39,6 @@ export const joinNames = (names) => (names.length > 1 ? `${names.slice(0, -1).jo
 export const ordinal = (rank) => `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th"}`;
 export const coloured = (text, colour) => `<span style="color:${colour}">${text}</span>`;
 
-/** The lines of *text*, at most *width* characters each: broken between words and after hyphens, and within longer words. */
-export function wrap(text, width) {
-  const lines = [""];
-  for (const word of text.trim().split(/\s/)) {
-    for (const [i, part] of word.split(/(?<=[\p{L}\p{N}]\p{L}-)(?=[\p{L}\p{N}]+\p{L})/u).entries()) {
-      const longer = `${lines.at(-1)}${i || !lines.at(-1) ? "" : " "}${part}`;
-      if (longer.length <= width) lines[lines.length - 1] = longer;
-      else if (part.length <= width) lines.push(part);
-      else lines.splice(-1, 1, ...longer.match(new RegExp(`.{1,${width}}`, "gu")));
-    }
-  }
-  return lines.map((line) => line.trim());
-}
-
 /** A probability with sensible digits: 97 %, 3.2 %, < 0.1 %. */
 export function percent(p) {
   const share = 100 * p;
@@ -235,19 +221,6 @@ export class Chart {
   shape(shape, row = 0) { (this.layout.shapes ??= []).push({ ...shape, ...(row && { xref: axis("x", row), yref: axis("y", row) }) }); }
 
   /** A horizontal line through a whole panel. */
-  hline(y, row, style = {}) {
-    const number = axis("", row);
-    this.shape({ type: "line", x0: 0, x1: 1, y0: y, y1: y, xref: `x${number} domain`, yref: `y${number}`, ...style });
-  }
-
-  vline(x, row, style = {}) { this.vrect(x, x, row, { type: "line", ...style }); }
-
-  /** A band over the whole height of a panel. */
-  vrect(x0, x1, row, style = {}) {
-    const number = axis("", row);
-    this.shape({ type: "rect", x0, x1, y0: 0, y1: 1, xref: `x${number}`, yref: `y${number} domain`, ...style });
-  }
-
   image(image) { (this.layout.images ??= []).push(image); }
 
   /** Change the axis of the panel *row*, or all of a *letter*. */
