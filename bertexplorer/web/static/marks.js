@@ -66,7 +66,8 @@ const apartIn = (row) => (row.length > FEW ? CLOSE : APART);
 /** The panels of a row with their widths, *wide*: what names do not need is shared. */
 function withWidths(row, width, pen) {
   const panels = row.map(({ marks: [mark, ...beside], ...panel }) => ({ ...panel, mark: scaled(mark), beside }));
-  const edges = panels.map(({ mark }) => KINDS[mark.kind].edge?.(mark, pen) ?? 0);
+  const isNamed = ({ mark }, i) => i === 0 || mark.kind !== "cells" || panels[0].mark.kind !== "cells";  // cells share the names of rows
+  const edges = panels.map((panel, i) => (isNamed(panel, i) && KINDS[panel.mark.kind].edge?.(panel.mark, pen)) || 0);
   const whole = panels.reduce((sum, { share = 1 }) => sum + share, 0);
   const room = width - apartIn(row) * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
   return panels.map((panel, i) => ({ ...panel, wide: edges[i] + room * (panel.share ?? 1) / whole }));

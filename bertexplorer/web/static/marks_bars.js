@@ -8,7 +8,7 @@ const FEW = 24;  // bars whose rows are high
 const LINE = 18, THIN = 14;  // a line of a label above a bar, and the bar below it
 const NARROWEST = 64, WIDEST = 0.4;  // the room for labels on the left: in units, and as a share of the width
 const SHORT = 0.25;  // of the width: words beside a bar that stay on one line
-const SHORTEST = 0.25;  // what the scale keeps of the width, however long the words are
+const SHORTEST = 0.25, LITTLE = 0.05;  // what the scale keeps of the width, however long the words are; in a narrow panel
 const FAINT = "\" fill-opacity=\".4";  // of a bar that counts less, and of one behind another
 const BESIDE = 6, CLOSE = 3;  // between a bar and its words; in a narrow panel
 const NARROW = 100;  // a panel whose words are small
@@ -46,23 +46,24 @@ export function scales(panels, pen) {
   return new Map([...groups].map(([name, words]) => [name, scaleOf(words)]));
 }
 
-/** {isBack, at, needed} of each bar with words: where it ends on the scale, and the share of the room that its words need. */
+/** {isBack, at, needed, shortest} of each bar with words: where it ends on the scale, the share of the room that its words need,
+ *  and the least for the scale. */
 function needs(mark, wide, pen) {
   const room = wide - edge(mark, pen), [from, to] = endsOf(mark);
-  const size = isNarrow(mark, wide, pen) ? SMALL : FONT, apart = isNarrow(mark, wide, pen) ? CLOSE + 2 : BESIDE + 4;
+  const [size, apart, shortest] = isNarrow(mark, wide, pen) ? [SMALL, CLOSE + 2, LITTLE] : [FONT, BESIDE + 4, SHORTEST];
   return mark.bars.filter((bar) => bar.text).map((bar) => {
     const whole = widthOf(bar.text, size), needed = apart + (whole < SHORT * room ? whole : widest(split(bar.text), size));
     const isBack = bar.value < 0, end = isBack ? bar.value : most(reach(bar));
-    return { isBack, at: (end - from) / (to - from || 1), needed: needed / room };
+    return { isBack, at: (end - from) / (to - from || 1), needed: needed / room, shortest };
   });
 }
 
 function scaleOf(words) {
   let left = 0, right = 1;
   for (let round = 0; round < 3; round += 1) {
-    for (const { isBack, at, needed } of words) {
-      if (isBack && left + at * (right - left) < needed) left = Math.min(right - SHORTEST, (needed - at * right) / (1 - at));
-      if (!isBack && left + at * (right - left) > 1 - needed) right = Math.max(left + SHORTEST, left + (1 - needed - left) / at);
+    for (const { isBack, at, needed, shortest } of words) {
+      if (isBack && left + at * (right - left) < needed) left = Math.min(right - shortest, (needed - at * right) / (1 - at));
+      if (!isBack && left + at * (right - left) > 1 - needed) right = Math.max(left + shortest, left + (1 - needed - left) / at);
     }
   }
   return { left, right };
