@@ -18,7 +18,8 @@ class Bar(NamedTuple):
 def passages_panel(
     first: str, passages: Sequence[Bar], low: float | None = None, high: float | None = None
 ) -> marks.Panel:
-    """The panel of *passages*. *first*: the first text; *low*, *high*: the ends of the scale, else those of the values."""
+    """The panel of *passages*. *first*: the first text; *low*, *high*: the ends of the scale, else those of the
+    values."""
     both = {"text": first, "set": {"others": " | ".join(passage.text for passage in passages)}}
     bars = []
     for rank, passage in enumerate(passages, 1):
