@@ -218,7 +218,7 @@ def perform_analysis(explore: Explore, name: str, given: dict[str, Any]) -> dict
     text = scrub(options.pop("text", ""))
     pair = scrub(options.pop("pair", ""))
     checkpoint, precision = options.pop("checkpoint"), options.pop("precision")
-    figure = options.pop("figure")
+    figure = "plotly" if options.pop("figure") else ""
     tokenizer = explore.registry.get(checkpoint, precision).tokenizer
     found = {word: spans(tokenizer, text, pair, options.pop(word, []), word) for word in WORDS}
     state = State(

@@ -55,10 +55,10 @@ export function draw(figure, width) {
     y += top + tallest;
   }
   const height = Math.ceil(y + EDGE);
-  const holder = document.createElement("template");
-  holder.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
+  const source = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
     + `<style>${STYLE}</style>${parts.join("")}</svg>`;
-  return { svg: document.importNode(holder.content.firstChild, true), height, marks };
+  const { body } = new DOMParser().parseFromString(source, "text/html");  // all texts in it are escaped: see words()
+  return { svg: document.importNode(body.firstChild, true), height, marks };
 }
 
 const apartIn = (row) => (row.length > FEW ? CLOSE : APART);
