@@ -35,7 +35,6 @@ from bertexplorer.api.run_models import (
     task_json,
 )
 from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.marks import Figure
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import option_specs
@@ -290,7 +289,7 @@ def answered(
 
 
 def chart_json(value: Any) -> Any:
-    if isinstance(value, Chart | Figure):
+    if isinstance(value, Chart):
         return orjson.Fragment(value.to_json())
     raise TypeError
 

@@ -29,7 +29,7 @@ def panel(labels: Sequence[str], counts: Sequence[Sequence[int]], *, doors: bool
         pairs = zip(labels, numbers, strict=True)
         hover.append([f"{labels[i]}, predicted as {predicted}: {number:,}" for predicted, number in pairs])
         leads.append([{"set": {"gold": i, "predicted": j}} for j in range(size)])
-    cells = Cells(labels, labels, shares, "root", 0, 1, text, hover, leads if doors else ())
+    cells = Cells(labels, labels, shares.tolist(), "root", 0, 1, text, hover, leads if doors else ())
     return Panel([cells], "a row for each correct label, a column for each predicted one")
 
 

@@ -330,11 +330,14 @@ class Figure:
     panels: Sequence[Panel]
     buttons: Sequence[Button] = ()
 
+    def parts(self) -> dict[str, Any]:
+        """The figure as dicts and lists, which `to_json` writes."""
+        return {"marks": VERSION, **plain(self)}
+
     def to_json(self) -> str:
         """The JSON that `web/static/marks.js` reads: each mark with its kind, without what is as usual. Numbers that
         are not finite become null, which is not drawn."""
-        parts = {"marks": VERSION, **plain(self)}
-        return orjson.dumps(parts, option=orjson.OPT_SERIALIZE_NUMPY, default=as_list).decode()
+        return orjson.dumps(self.parts(), option=orjson.OPT_SERIALIZE_NUMPY, default=as_list).decode()
 
 
 def plain(part: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.charts import confusion
-from bertexplorer.charts.marks import Figure
 from bertexplorer.runs import learning, suite
 from bertexplorer.runs.service import RunDetail, RunService
 from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_checkpoints
@@ -206,9 +205,9 @@ def command(spec: Mapping[str, Any]) -> str:
     )
 
 
-def confusion_figure(detail: RunDetail) -> Figure | None:
+def confusion_figure(detail: RunDetail) -> dict[str, Any] | None:
     counts = (detail.about or {}).get("confusion")
-    return confusion.draw(counts["labels"], counts["counts"]) if counts else None
+    return confusion.draw(counts["labels"], counts["counts"]).parts() if counts else None
 
 
 def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

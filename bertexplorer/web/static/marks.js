@@ -26,7 +26,9 @@ export function draw(figure, width) {
   };
   // 1. What the marks of all panels share, and the widths.
   const all = (kind) => figure.panels.flatMap((panel) => panel.marks).filter((mark) => mark.kind === kind).map(scaled);
-  const pen = { group, whole: width, margins: lines.margins(all("lines"), width), names: bars.widestName(all("bars")) };
+  const pen = { group, whole: width, isAlone: figure.panels.length === 1 };
+  pen.margins = lines.margins(all("lines"), width);
+  pen.names = bars.widestName(all("bars"));
   const rows = rowsOf(figure.panels).map((row) => withWidths(row, width, pen));
   pen.scales = bars.scales(rows.flat(), pen);
 

@@ -1,7 +1,8 @@
 // Lines over the same steps, such as layers, with their names at their ends.
 import { colour, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, words } from "./marks_parts.js";
 
-const TALL = 150, RANKS = 250, LINE = 17, EDGE = 8;  // heights, of all and of a name; and what they leave free above and below
+const TALL = 150, ALONE = 260, RANKS = 250;  // heights; of lines that are the whole figure; of ranks
+const LINE = 17, EDGE = 8;  // the height of a name; and what lines leave free above and below
 const STEP = 26, FEW = 13;  // the room for the name of a step; steps up to which points are large
 const NAMES = 0.36;  // the most room for the names of lines, a share of the width
 const DASHES = { dash: "7 4", dot: "2 4" };
@@ -14,7 +15,12 @@ const ends = (mark) => (isRank(mark) ? [1, Math.max(10, mark.high)] : [Math.min(
 const written = ({ unit }, number) => (unit === "share" ? `${Math.round(100 * number)} %` : short(number));
 const ticksOf = (mark) => (isRank(mark) ? powers(ends(mark)[1]) : roundNumbers(...ends(mark), 4));
 const endsOf = ({ lines }) => lines.map((line) => line.end ?? line.name);
-const heightOf = (mark) => Math.max(isRank(mark) ? RANKS : TALL, LINE * endsOf(mark).filter(Boolean).length);
+/** The height of lines, which is enough for their names. */
+function heightOf(mark, isAlone) {
+  const usual = isAlone ? ALONE : TALL;
+  return Math.max(isRank(mark) ? RANKS : usual, LINE * endsOf(mark).filter(Boolean).length);
+}
+
 const lastOf = ({ values }) => values.findLast((value) => value !== null) ?? 0;
 
 /** The room for numbers on the left and names on the right, which the lines of all panels share. */
@@ -25,8 +31,8 @@ export function margins(marks, width) {
   };
 }
 
-export function draw(mark, width, { group, margins: { left, right } }) {
-  const { steps, lines, doors, chosen } = mark, tall = heightOf(mark), [low, high] = ends(mark);
+export function draw(mark, width, { group, isAlone, margins: { left, right } }) {
+  const { steps, lines, doors, chosen } = mark, tall = heightOf(mark, isAlone), [low, high] = ends(mark);
 
   // 1. Both scales.
   const from = left + 6, to = width - right - 6;
@@ -38,7 +44,7 @@ export function draw(mark, width, { group, margins: { left, right } }) {
     drawn.push(path([[left, y(tick)], [width - right, y(tick)]], 'class="grid"'));
     drawn.push(words(left - 6, y(tick) + 4, written(mark, tick), { anchor: "end", kind: "small" }));
   }
-  const every = Math.ceil(steps.length * STEP / (to - from));
+  const every = Math.ceil(steps.length * Math.max(STEP, 6 + widest(steps, SMALL)) / (to - from));
   steps.forEach((step, i) => {
     if (i % every === 0) drawn.push(words(x(i), tall + 16, step, { anchor: "middle", kind: "small" }));
   });
