@@ -125,7 +125,7 @@ class Band:
 class Cells:
     """A table of coloured cells. *palette*: "shades", from pale to blue, on which words can be read; "signed", orange
     below 0 and blue above; "root" and "strong", the same two up to dark colours, the first for the root of a share;
-    "groups", whose values are places in GROUPS.
+    "groups", whose values are places in GROUPS, or -1.
     *low*, *high*: the ends of the palette, else those of the values. *text*: in each cell, where a word may be cut and
     a number is not; *hover*, *doors*: for each cell. *columns*: may be empty. *framed*, *crossed*: (row, column) of the
     cells with a frame or a cross. A value that is not a number leaves its cell empty.

@@ -10,9 +10,6 @@ from PIL import Image, ImageColor
 
 from bertexplorer.charts.style import BLUE
 
-LIGHT = [  # of SHADES, light enough for INK
-    [(i / 8) ** 2, f"rgb({240 - 106 * i // 8},{245 - 66 * i // 8},{251 - 23 * i // 8})"] for i in range(9)
-]
 ROOT = [[place**2, colour] for place, colour in cast(list[tuple[float, str]], BLUE)]  # the same shades for plotly
 
 SHADES = 32  # few enough for good compression

@@ -86,7 +86,7 @@ def test_another_backend_can_answer_the_page(page: Page, address: str) -> None:
 def test_back_from_an_opened_head_goes_to_the_grid(page: Page) -> None:
     write(page, "A robin is a bird.")
     choose_view(page, "Heads")
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .tiles image")).to_be_visible()
     wait_until_idle(page)
     grid = page.url
     page.locator("#figure").click(position={"x": 200, "y": 120})

@@ -11,8 +11,8 @@ from tests.browser.steps import wait_until_idle, wait_until_quiet
 
 TEXT = "&text=The+cat+sat+on+the+mat."
 DRAWN = {
-    "grid": ("?view=attention" + TEXT, "#figure .imagelayer image"),
-    "head": ("?view=attention&show=head&layer=1&head=1" + TEXT, "#figure .heatmaplayer image"),
+    "grid": ("?view=attention" + TEXT, "#figure .tiles image"),
+    "head": ("?view=attention&show=head&layer=1&head=1" + TEXT, "#figure .cells .mark"),
     "BertViz": ("?view=bertviz&kind=model" + TEXT, "#figure iframe"),
 }
 

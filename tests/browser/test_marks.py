@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.charts.marks import (
+    Arcs,
     Band,
     Bar,
     Bars,
@@ -21,6 +22,7 @@ from bertexplorer.charts.marks import (
     Rule,
     Text,
     Tick,
+    Tiles,
     Token,
     Tokens,
     Words,
@@ -67,6 +69,9 @@ def cells(rows: int, columns: int, **more: Any) -> Cells:
     return Cells([f"row {i}" for i in range(rows)], [f"column {j}" for j in range(columns)], values, **more)
 
 
+NUMBERS = [str(i) for i in range(1, len(ODD) + 1)]
+MANY = [str(i) for i in range(1, 65)]
+PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 STEPS = ["in", *map(str, range(1, 25))]
 FIGURES = {
     "odd bars": Figure([Panel([bars(tokens=True)], ODD[0])]),
@@ -115,6 +120,11 @@ FIGURES = {
     "histogram of one": Figure([Panel([Histogram([1.0], [0])])]),
     "columns": Figure([Panel([Columns([Bar(text, i - 3.0, f"{i}") for i, text in enumerate(ODD)], tokens=True)])]),
     "600 columns": Figure([Panel([Columns([Bar("word", 1.0 + i % 5, "9 %") for i in range(600)])])]),
+    "tiles": Figure([Panel([Tiles(PICTURE, NUMBERS, NUMBERS, [ODD] * len(ODD), framed=[(9, 9)])], ODD[0])]),
+    "48 layers of 64 heads": Figure([Panel([Tiles(PICTURE, MANY[:48], MANY, [MANY] * 48)])]),
+    "groups": Figure([Panel([Cells(["a"], NUMBERS[:9], [[-1, *range(7), NAN]], "groups", text=[["d"] * 9])])]),
+    "arcs": Figure([Panel([Arcs(ODD, ODD, [(i, 9 - i, i / 10) for i in range(10)], [1], ["< 0.1 %"] * 10, "share")])]),
+    "arcs without lines": Figure([Panel([Arcs(["a"], ["a", "b"], [])])]),
     "words": Figure([Panel([Tokens([Token(text, "0") for text in ODD])]), Panel([Text([*map(Words, ODD)])])]),
 }
 

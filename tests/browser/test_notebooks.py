@@ -74,7 +74,7 @@ def used(page: Page) -> None:
     """Type, press a token, choose another view: it answers."""
     said = page.locator("bx-view .said").first
     expect(said).to_contain_text("Each tile is a head", timeout=120_000)
-    expect(page.locator("bx-figure .main-svg").first).to_be_visible()
+    expect(page.locator("bx-figure .tiles").first).to_be_visible()
     page.locator(".chip", has_text="mat").click()
     expect(page.locator(".chip[aria-pressed=true]", has_text="mat")).to_be_visible()
     page.locator("bx-view textarea").first.fill("The [MASK] sat on the mat.")

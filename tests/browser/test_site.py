@@ -449,7 +449,7 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
     page.goto(f"{address}learn?lesson=welcome")
     expect(page.locator("h1")).to_have_text("Three things to try")
     page.goto(f"{address}?view=attention")
-    page.wait_for_selector("#figure .plot")
+    page.wait_for_selector("#figure .tiles")
     context.close()
 
 

@@ -55,7 +55,7 @@ def test_it_answers_without_a_server(browser: Browser, scheme: str) -> None:
         page.on("request", lambda request: requests.append(request.url))
         page.evaluate(HOST, {"esm": widget._esm, "css": widget._css, "link": widget.link})
         expect(page.locator("bx-view .said").first).to_contain_text("Each tile is a head")
-        expect(page.locator("bx-figure .main-svg").first).to_be_visible()
+        expect(page.locator("bx-figure .tiles").first).to_be_visible()
         # 1. A token is pressed, and the view and Python change.
         page.locator(".chip", has_text="mat").click()
         expect(page.locator(".chip.picked, .chip[aria-pressed=true]", has_text="mat")).to_be_visible()

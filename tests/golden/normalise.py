@@ -112,6 +112,8 @@ def marks(part: Any, kind: str = "") -> Any:
     if not isinstance(part, Mapping):
         return part
     kind = str(part.get("kind", kind))
+    if kind == "tiles":  # a picture depends on who compresses it
+        part = {name: value for name, value in part.items() if name != "picture"}
     usual = {**USUAL, "tone": TONES.get(kind, "blue")}
     kept = {
         name: value for name, value in part.items() if value not in ("", None, [], False) and value != usual.get(name)

@@ -9,7 +9,8 @@ from bertexplorer.charts.marks import Cells
 from bertexplorer.charts.style import GROUPS, INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
 from bertexplorer.charts.tiles import ROOT
 
-STEPS = [[edge / len(GROUPS), shade] for i, shade in enumerate(GROUPS) for edge in (i, i + 1)]
+KINDS = ("#d5dae1", *GROUPS)  # the first for -1
+STEPS = [[edge / len(KINDS), shade] for i, shade in enumerate(KINDS) for edge in (i, i + 1)]
 PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED, "groups": STEPS}
 ROW, TALL = 30, 42  # pixels: a row of one line, of two
 NAMES, TALLEST = 90, 1800  # pixels: the names of the columns, all rows
@@ -87,7 +88,7 @@ def distinct(names: list[str]) -> list[str]:
 def ends(mark: Cells, values: np.ndarray) -> tuple[float, float]:
     """The ends of the palette of *mark*."""
     if mark.palette == "groups":
-        return -0.5, len(GROUPS) - 0.5
+        return -1.5, len(GROUPS) - 0.5
     finite = values[np.isfinite(values)]
     low = mark.low if mark.low is not None else float(finite.min(initial=0.0))
     high = mark.high if mark.high is not None else float(finite.max(initial=low + 1e-9))

@@ -102,7 +102,7 @@ def main_roles(result: HeadRoles) -> list[Panel]:
     """Layers down, heads across, with the colour and sign of each head's main role."""
     values = []
     for line in result.roles:
-        values.append([GROUPS.index(GROUP[role]) if role in GROUP else np.nan for role in line])
+        values.append([GROUPS.index(GROUP[role]) if role in GROUP else -1 for role in line])
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     grid = replace(table(result, values, signs), palette="groups")
     return [Panel([grid], "layers down, heads across"), Panel([Text([Words(line) for line in key(result)])])]
@@ -162,7 +162,7 @@ def gallery(result: HeadRoles) -> list[Panel]:
     """A bar for the best head of each pattern, with its baseline as a line across it."""
     bars = []
     for one in result.gallery:
-        text = f"{one.head}  {percent(one.value)}"
+        text = f"{one.head}: {percent(one.value)}"
         ticks = [Tick(one.baseline)]
         bars.append(
             Bar(words(one.pattern), one.value, text, hover=gallery_words(one), door=gallery_door(one), ticks=ticks)

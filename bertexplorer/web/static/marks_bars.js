@@ -6,7 +6,7 @@ import {
 const ROW = 32, LOW = 24, THICK = 22, APART = 8;  // a row, and one of many
 const FEW = 24;  // bars whose rows are high
 const LINE = 18, THIN = 14;  // a line of a label above a bar, and the bar below it
-const NARROWEST = 64, WIDEST = 0.4;  // the room for labels on the left: in units, and as a share of the width
+const NARROWEST = 64, WIDEST = 0.45;  // the room for labels on the left: in units, and as a share of the width
 const SHORT = 0.25;  // of the width: words beside a bar that stay on one line
 const SHORTEST = 0.25, LITTLE = 0.05;  // what the scale keeps of the width, however long the words are; in a narrow panel
 const FAINT = "\" fill-opacity=\".4";  // of a bar that counts less, and of one behind another

@@ -22,7 +22,7 @@ export function attend(host, svg, marks, said, open) {
     tip.hidden = !element;
     if (!element) return;
     element.classList.add("pointed");
-    const box = element.getBoundingClientRect();
+    const box = element.firstElementChild.getBoundingClientRect();  // lines that belong to it lead elsewhere
     const share = (at, from, to) => Math.max(0, Math.min(1 - 1e-9, (at - from) / (to - from)));
     const inside = pointer  // a cell of an image
       && mark.at?.(share(pointer.clientX, box.left, box.right), share(pointer.clientY, box.top, box.bottom));

@@ -22,6 +22,7 @@ const PALETTES = {
   groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
 };
 
+const NO_GROUP = [213, 218, 225];
 const ROOT = [0, 0.5, 0.72, 0.85, 1];  // where the colours of "root" stand
 
 export const colour = (tone = "blue") => TONES[tone][0];
@@ -73,7 +74,7 @@ export const dot = (x, y, radius, fill) => `<circle cx="${rounded(x)}" cy="${rou
 export function shading(palette = "shades", low = 0, high = 1) {
   const stops = PALETTES[palette].map((one) => [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)));
   return (number) => {
-    if (palette === "groups") return `rgb(${stops[number].join()})`;
+    if (palette === "groups") return `rgb(${(stops[number] ?? NO_GROUP).join()})`;
     const share = Math.max(0, Math.min(1, (number - low) / (high - low || 1)));
     const place = palette === "root" ? Math.sqrt(share) : share;
     const places = palette === "root" ? ROOT : stops.map((_, i) => i / (stops.length - 1));

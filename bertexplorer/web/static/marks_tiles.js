@@ -16,7 +16,7 @@ export function draw(mark, width, { group }) {
   const place = (i, j) => [start + across * j, NAMES + tall * i, across * INSIDE, tall * INSIDE];
 
   // 1. The picture and the names.
-  const image = `<image href="${picture}" x="${start}" y="${NAMES}" width="${width - start}" height="${tall * rows.length}" `
+  const image = `<image href="${picture.replaceAll('"', "%22")}" x="${start}" y="${NAMES}" width="${width - start}" height="${tall * rows.length}" `
     + 'preserveAspectRatio="none"/>';
   const drawn = [`<g class="tinted">${image}</g>`];
   const every = Math.ceil((widest(columns) + 4) / across);
