@@ -1,10 +1,9 @@
 """Parts that figures share: cells, bars, lines and text as traces, stacked panels, and text around them."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.charts.style import INK, MONO, TEXT, layer_name as layer_name
@@ -21,11 +20,6 @@ def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> Ch
     fig = grid(len(heights), 1, row_heights=heights, vertical_spacing=spacing, titles=titles)
     fig.update_annotations(x=0, xanchor="left", font={"size": 14})
     return fig
-
-
-def height_of(heights: Sequence[float], gap: int) -> int:
-    """The height of the panels and the gaps between them, in pixels."""
-    return round(sum(heights)) + gap * (len(heights) - 1)
 
 
 def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
@@ -140,35 +134,6 @@ def layer_axis(count: int, share: float) -> Part:
     labels = ["in", *map(str, range(1, count))]
     ends = {"domain": [0, share], "range": [-room(count), count - 1 + room(count)]}
     return {**ends, **ticks(labels, step=1 if count <= 13 else 6), "tickangle": 0}
-
-
-class LayerLine(NamedTuple):
-    """A line over the layers."""
-
-    name: str  # under the pointer
-    label: str  # next to its end
-    values: Float[np.ndarray, " layers"]
-    colour: str
-    dash: str
-
-
-def layer_lines(
-    fig: Chart, lines: Sequence[LayerLine], ends: tuple[float, float], chosen: int, *, height: int, share: float
-) -> None:
-    """Draw *lines* in the second panel, *height* pixels tall, over *share* of the width. *ends*: of the y axis. A thin
-    line marks the *chosen* layer; a press on a marker chooses another."""
-    count = len(lines[0].values)
-    leads = [{"set": {"layer": layer}} for layer in range(count)]
-    style: Part = {"size": 8 if count <= 13 else 5, "hoverinfo": "text", "customdata": leads}
-    for name, _, values, colour, dash in lines:
-        hovers = [f"{name}, {layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(line(list(range(count)), values.tolist(), colour, dash=dash, hovertext=hovers, **style), 2, 1)
-    last, labels, colours = zip(*((float(each.values[-1]), each.label, each.colour) for each in lines), strict=True)
-    fig.add_trace(line_names(count - 1 + room(count), last, labels, colours, ends, height), 2, 1)
-    fig.update_xaxes(layer_axis(count, share), row=2, col=1)
-    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    mark = {"x0": chosen, "x1": chosen, "y0": ends[0], "y1": ends[1], "line": {"color": TEXT, "width": 1}}
-    fig.add_shape(type="line", **mark, row=2, col=1)
 
 
 def room(count: int) -> float:

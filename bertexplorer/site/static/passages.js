@@ -1,5 +1,5 @@
 // Other texts, typed in one line, and bars for passages by their rank.
-import { grouped } from "./chart.js";
+import { grouped } from "./wording.js";
 import { Refusal } from "./tokens.js";
 
 const MAX_TEXTS = 50, MAX_CHARACTERS = 20_000;

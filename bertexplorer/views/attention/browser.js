@@ -1,6 +1,6 @@
 // Attention: which token looks at which, in one head, in several together, or in all of them side by side.
 import { arcsOf, sayCut } from "../arcs.js";
-import { beyondLimit, clip, percent, quote } from "../chart.js";
+import { beyondLimit, clip, percent, quote } from "../wording.js";
 import { isPunctuation, nameHeads, oneOrAll, parseHeads, placeName, strongestLinks } from "../heads.js";
 import { argmax, length, meanRow, median, most, range } from "../numbers.js";
 import { pixelStep, pool, tiles } from "../tiles.js";

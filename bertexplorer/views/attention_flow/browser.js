@@ -1,5 +1,5 @@
 // Attention flow: how much of each input token can reach a token of a later layer, through the layers in between.
-import { beyondLimit, clip, percent, quote } from "../chart.js";
+import { beyondLimit, clip, percent, quote } from "../wording.js";
 import { checkNumber } from "../heads.js";
 import { argmax, meanRow, most, range } from "../numbers.js";
 import { Refusal } from "../tokens.js";

@@ -1,5 +1,5 @@
 // Contrast: one mask in two sentences, compared over the whole vocabulary.
-import { clip, grouped, percent, quote, range } from "../chart.js";
+import { clip, grouped, percent, quote, range } from "../wording.js";
 import { encodeMasked } from "../masks.js";
 import { Refusal } from "../tokens.js";
 

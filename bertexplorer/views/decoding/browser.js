@@ -1,5 +1,5 @@
 // Decoding: several masks filled four ways, which shows why independent answers must not be multiplied.
-import { decimal, grouped, ordinal, percent, quote } from "../chart.js";
+import { decimal, grouped, ordinal, percent, quote } from "../wording.js";
 import { encodeMasked } from "../masks.js";
 import { argmax, most, sum, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";

@@ -1,5 +1,5 @@
 // One mask: the pieces that the checkpoint would put at each mask, with their probabilities.
-import { grouped, percent, quote } from "../chart.js";
+import { grouped, percent, quote } from "../wording.js";
 import { encodeMasked, parseWords, scoreWords } from "../masks.js";
 import { entropyBits, rankOf, topk } from "../numbers.js";
 

@@ -1,5 +1,5 @@
 // The forward pass: the whole model on one text, from its pieces through every layer to the answer, drawn by a script of the page.
-import { beyondLimit, clip, counted, decimal, grouped, joinNames, onlyFirstMask, percent, quote } from "../chart.js";
+import { beyondLimit, clip, counted, decimal, grouped, joinNames, onlyFirstMask, percent, quote } from "../wording.js";
 import { attended, fed } from "../halves.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { inputParts, longestPiece } from "../inputs.js";

@@ -1,5 +1,5 @@
 // Input vectors: the word, position and segment vectors of one token, number by number, and how they add up.
-import { decimal, quote } from "../chart.js";
+import { decimal, quote } from "../wording.js";
 import { inputParts, longestPiece } from "../inputs.js";
 import { argmax, cosine, length, range } from "../numbers.js";
 

@@ -1,6 +1,6 @@
 // Late interaction: each token of a query finds its best match in a passage, and the cosines of the matches are added up: MaxSim
 // (ColBERT; Khattab and Zaharia, 2020), with the vectors of one layer.
-import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../chart.js";
+import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../wording.js";
 import { argmax, dot, most, range, sum } from "../numbers.js";
 import { alone, parseTexts, passagesPanel } from "../passages.js";
 import { Refusal } from "../tokens.js";

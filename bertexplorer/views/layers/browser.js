@@ -1,5 +1,5 @@
 // Layers: the prediction of the checkpoint's own head after each layer, and the layer at which it settles.
-import { grouped, layerName, onlyFirstMask, percent, quote, range } from "../chart.js";
+import { grouped, layerName, onlyFirstMask, percent, quote, range } from "../wording.js";
 import { bestPieces, encodeMasked, parseWords } from "../masks.js";
 import { argmax, entropyBits, most, rankOf, topk } from "../numbers.js";
 import { onePiece } from "../question.js";

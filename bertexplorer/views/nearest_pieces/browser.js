@@ -1,5 +1,5 @@
 // Nearest pieces: which pieces of the vocabulary have the vectors closest to a token's own, before any context.
-import { decimal, quote } from "../chart.js";
+import { decimal, quote } from "../wording.js";
 import { longestPiece } from "../inputs.js";
 import { dot, length, mean, median, range, topk } from "../numbers.js";
 import { once } from "../vectors.js";

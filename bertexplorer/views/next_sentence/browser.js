@@ -1,5 +1,5 @@
 // Next sentence: how sure BERT is that one text follows another, both ways round and among other candidates.
-import { beyondLimit, clip, decimal, ordinal, percent, quote } from "../chart.js";
+import { beyondLimit, clip, decimal, ordinal, percent, quote } from "../wording.js";
 import { sigmoid, sum } from "../numbers.js";
 import { parseTexts } from "../passages.js";
 import { encodePair } from "../question.js";

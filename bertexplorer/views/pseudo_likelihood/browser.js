@@ -1,5 +1,5 @@
 // Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is.
-import { counted, decimal, grouped, percent, quote } from "../chart.js";
+import { counted, decimal, grouped, percent, quote } from "../wording.js";
 import { argmax, most as largest, range, rankOf, sum } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 

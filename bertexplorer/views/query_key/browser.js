@@ -1,6 +1,6 @@
 // Query and key: the products of single dimensions that add up to the attention score of one token in one head (Vaswani et al.,
 // 2017, section 3.2.1).
-import { beyondLimit, clip, decimal, grouped, percent, quote, range } from "../chart.js";
+import { beyondLimit, clip, decimal, grouped, percent, quote, range } from "../wording.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { argmax, mean, most, sum } from "../numbers.js";
 

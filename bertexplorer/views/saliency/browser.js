@@ -1,5 +1,5 @@
 // Saliency: which words a prediction depends on, by hiding them, each with all its pieces (Zeiler and Fergus, 2014; Li et al., 2016).
-import { beyondLimit, decimal, grouped, joinNames, onlyFirstMask, percent, quote, signed } from "../chart.js";
+import { beyondLimit, decimal, grouped, joinNames, onlyFirstMask, percent, quote, signed } from "../wording.js";
 import { most, range, sum } from "../numbers.js";
 import { ask } from "../question.js";
 import { Refusal } from "../tokens.js";

@@ -1,5 +1,5 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
-import { clip, decimal, grouped, quote } from "../chart.js";
+import { clip, decimal, grouped, quote } from "../wording.js";
 import { dot, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit } from "../vectors.js";

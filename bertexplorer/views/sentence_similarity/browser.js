@@ -1,6 +1,6 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
-import { clip, counted, decimal, grouped, joinNames, percent, quote, signed } from "../chart.js";
+import { clip, counted, decimal, grouped, joinNames, percent, quote, signed } from "../wording.js";
 import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
 import { alone, parseTexts } from "../passages.js";
 import { Refusal } from "../tokens.js";

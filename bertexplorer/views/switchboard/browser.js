@@ -1,5 +1,5 @@
 // Switchboard: heads switched off, and how that changes the answer.
-import { clip, onlyFirstMask, percent, quote, signed } from "../chart.js";
+import { clip, onlyFirstMask, percent, quote, signed } from "../wording.js";
 import { parseHeads, placeName } from "../heads.js";
 import { bestPieces } from "../masks.js";
 import { argmax, least, most, range, sigmoid } from "../numbers.js";

@@ -1,5 +1,5 @@
 // Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them.
-import { percent, quote } from "../chart.js";
+import { percent, quote } from "../wording.js";
 import { encodeMasked, parseWords, scoreWords } from "../masks.js";
 import { argmax, least, most, sum, topk } from "../numbers.js";
 import { Refusal } from "../tokens.js";

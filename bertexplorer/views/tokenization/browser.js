@@ -1,5 +1,5 @@
 // Tokenization: how the text is cut into pieces, and the vectors of each piece that add up to the input.
-import { clip, quote } from "../chart.js";
+import { clip, quote } from "../wording.js";
 import { inputParts } from "../inputs.js";
 import { cosine, length, mean, most, range } from "../numbers.js";
 

@@ -1,6 +1,6 @@
 // Word in context: how alike the vectors of one word are in different sentences, layer by layer, and two random words beside them
 // (Ethayarajh, 2019, section 3.3).
-import { capital, clip, counted, layerName, quote } from "../chart.js";
+import { capital, clip, counted, layerName, quote } from "../wording.js";
 import { argmax, mean, meanRow, range } from "../numbers.js";
 import { baseline, cosines, layerOf, wordVectors } from "../vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../words.js";

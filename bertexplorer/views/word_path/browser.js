@@ -1,6 +1,6 @@
 // Word path: the path of a word's vector through the layers on one plane, that of the first two principal components of all
 // vectors at all layers, of the word's own, or of what sets its occurrences apart in each layer.
-import { capital, clip, grouped, layerName, percent, quote } from "../chart.js";
+import { capital, clip, grouped, layerName, percent, quote } from "../wording.js";
 import { argmax, dot, length, mean, meanRow, range, sum } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 import { cosines, layerOf, principal, unit, wordVectors } from "../vectors.js";

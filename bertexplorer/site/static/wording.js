@@ -1,0 +1,36 @@
+// Numbers and words in sentences, as Python writes them.
+
+export const grouped = (number, digits = 0) =>
+  number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const quote = (token) => `“${token}”`;
+export const clip = (text, length = 24) => ([...text].length <= length ? text : `${[...text].slice(0, length - 1).join("")}…`);
+export const decimal = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+export const joinNames = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names.join(""));
+export const ordinal = (rank) => `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th"}`;
+
+/** A probability with sensible digits: 97 %, 3.2 %, < 0.1 %. */
+export function percent(p) {
+  const share = 100 * p;
+  if (share >= 99.95) return p < 1 ? "> 99.9 %" : "100 %";
+  if (share >= 9.95) return share < 99 ? `${share.toFixed(0)} %` : `${share.toFixed(1)} %`;
+  return share >= 0.1 ? `${share.toFixed(1)} %` : "< 0.1 %";
+}
+
+/** A share of cases: none of them is 0 %. */
+export const share = (value) => (value ? percent(value) : "0 %");
+
+/** A number with its sign, or 0 if it rounds to zero. */
+export function signed(value, digits = 2) {
+  const text = `${value < 0 ? "" : "+"}${value.toFixed(digits)}`.replace("-", "−");
+  return /[1-9]/.test(text) ? text : "0";
+}
+
+export const beyondLimit = (tokens) => (
+  tokens ? [`${counted(tokens, "token")} beyond the checkpoint's limit ${tokens === 1 ? "was" : "were"} not read.`] : []
+);
+export const onlyFirstMask = (others) => (others ? [`This is about the first of ${others + 1} masks.`] : []);
+
+export const layerName = (layer) => (layer ? `layer ${layer}` : "input");
+export const range = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i);
