@@ -20,7 +20,6 @@ from bertexplorer.views import view_of
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from bertexplorer.charts.chart import Chart
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.views.protocols import Analysis, FigureModule
     from bertexplorer.views.view import View
@@ -284,7 +283,7 @@ class Comparison:
             return plotly_figure(drawing.several(self.names, values, 0, ordered=False))
         pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
         drawn = difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
-        return None if drawn is None else drawn.plotly
+        return None if drawn is None else plotly_figure(drawn)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -370,9 +369,9 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
     return Comparison(first, second, side_names((first, second, *others)), others)
 
 
-def plotly_figure(drawn: marks.Figure | Chart) -> Figure:
-    """What a view has drawn as an object of plotly."""
-    return (adaptors.chart(drawn) if isinstance(drawn, marks.Figure) else drawn).plotly
+def plotly_figure(drawn: marks.Figure) -> Figure:
+    """Marks as an object of plotly."""
+    return adaptors.chart(drawn).plotly
 
 
 def side_names(results: Sequence[Result]) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import VERSION, Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core.ask import Explore
@@ -69,12 +68,14 @@ def state_of(view: str, fields: dict[str, Any]) -> State:
     return State(**common, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
-def as_marks(drawn: Chart | Picture | str | None) -> dict[str, Any]:
-    """A figure that has no marks yet, as the one mark of a figure: a chart of plotly, a picture or a document."""
-    mark: dict[str, Any]
-    if isinstance(drawn, Chart):
-        mark = {"kind": "plotly", "chart": orjson.Fragment(drawn.to_json())}
-    elif isinstance(drawn, Picture):
+def figure_reply(drawn: Figure | Picture | str, kind: str) -> dict[str, Any]:
+    """What a view has drawn, as *kind*: "plotly" or "marks". A picture or a document, which plotly cannot draw, is the
+    one mark of a figure."""
+    if isinstance(drawn, Figure):
+        return {"figure": orjson.Fragment((chart(drawn) if kind == "plotly" else drawn).to_json())}
+    if kind == "plotly":
+        return figure_json(drawn)
+    if isinstance(drawn, Picture):
         mark = {"kind": "picture", "picture": orjson.Fragment(drawn.to_json())}
     else:
         mark = {"kind": "document", "document": drawn}
@@ -87,12 +88,7 @@ def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
     view, text = VIEWS[state.view], state.as_text
     checkpoint = explore.registry.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)
-    drawn = view.figure.draw(result) if figure else None
-    if figure == "plotly" and isinstance(drawn, Figure):
-        drawn = chart(drawn)
-    shown = figure_json(drawn) if figure else {}
-    if figure == "marks" and not isinstance(drawn, Figure):
-        shown = as_marks(drawn)
+    shown = figure_reply(view.figure.draw(result), figure) if figure else {}
     return {
         "analysis": state.view,
         "text": text.first,

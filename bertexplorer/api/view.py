@@ -28,7 +28,6 @@ from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.problems import Route
 from bertexplorer.api.upload_turns import UploadTurns
-from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import provenance
@@ -281,8 +280,8 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     return json_reply(out)
 
 
-def figure_json(figure: Figure | Chart | Picture | str | None) -> dict[str, Any]:
-    """A figure for the page: marks, plotly's JSON, the data of a picture, or an HTML document."""
+def figure_json(figure: Figure | Picture | str | None) -> dict[str, Any]:
+    """A figure for the page: marks, the data of a picture, or an HTML document."""
     if isinstance(figure, str):
         return {"document": figure}
     return {"figure": orjson.Fragment(figure.to_json()) if figure is not None else None}

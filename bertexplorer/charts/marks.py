@@ -205,24 +205,31 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """Points in a plane. *tone*, *size*: of all; *tones*, *opacity*: of each. *names*: written beside the points where
-    there is room, those of the first marks first. *hover*, *doors*: of each. *chosen*: the index of a larger one.
-    *joined*: whether a line goes from point to point. *log*: whether both axes are shares on a logarithmic scale."""
+    """Points in a plane, or with *z* in space, where a person turns them. *tone*, *size*: of all; *tones*, *opacity*:
+    of each. *names*: written beside the points where there is room, those of the first marks first; *tokens*: whether
+    they are tokens. *letters*: a sign inside each. *hover*, *doors*: of each. *chosen*: the index of a larger one.
+    *hollow*: whether each is a ring. *joined*: whether a line goes from point to point. *log*: whether both axes are
+    shares on a logarithmic scale. *square*: whether both axes have one scale, so that distances can be compared."""
 
     kind: ClassVar = "points"
     x: Numbers
     y: Numbers
     tone: Tone = "blue"
-    size: Literal["dot", "small", "usual"] = "usual"
+    size: Literal["none", "dot", "small", "usual", "large"] = "usual"
     tones: Sequence[Tone] = ()
     opacity: Numbers = ()
     names: Sequence[str] = ()
+    tokens: bool = False
+    letters: Sequence[str] = ()
     hover: Sequence[str] = ()
     doors: Sequence[Door] = ()
     chosen: int | None = None
+    hollow: Sequence[bool] = ()
     joined: bool = False
     dash: Dash = "solid"
     log: bool = False
+    square: bool = False
+    z: Numbers = ()
 
 
 # Arcs
@@ -266,6 +273,27 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A part of a text: its characters from *start* to before *end*."""
+
+    start: int
+    end: int
+    tone: Tone = "pale"
+    hover: str = ""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """A text in several rows, each cut into spans of its own, which stand at the same characters: how several
+    tokenizers cut it. It goes on as many lines as it needs, and at "\\n" on a new one. *texts*: for each row, all
+    equally long."""
+
+    kind: ClassVar = "spans"
+    texts: Sequence[str]
+    rows: Sequence[Sequence[Span]]
+
+
+@dataclass(frozen=True)
 class Words:
     """A line of text, or a part of one. *tone*: of the words; *bold*: whether they stand out."""
 
@@ -294,7 +322,7 @@ def key(*entries: tuple[str, Tone, str]) -> Text:
     return Text([parts])
 
 
-Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Text
+Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Spans | Text
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,21 @@ def clip(text: str, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def excerpt(sentence: str, start: int, end: int, length: int) -> str:
+    """*sentence* cut to at most *length* characters, with the part from *start* to *end* in the middle."""
+    if len(sentence) <= length:
+        return sentence
+    first = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
+    last = min(len(sentence), first + length)
+    # not in the middle of a word, if that leaves one beside the part
+    before, after = sentence.find(" ", first, start - 1), sentence.rfind(" ", end + 1, last)
+    if first and before >= 0:
+        first = before + 1
+    if last < len(sentence) and after >= 0:
+        last = after
+    return ("…" if first else "") + sentence[first:last].strip() + ("…" if last < len(sentence) else "")
+
+
 def label(text: str, length: int = 24) -> str:
     """Text cut to *length* characters, for plotly."""
     return safe(clip(text, length))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
-from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import compare, export, strip
@@ -30,7 +29,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.store.uploads import Quota
-from bertexplorer.views import VIEWS, difference
+from bertexplorer.views import VIEWS
 from bertexplorer.views.protocols import Alternatives, Colouring, Page, Tabular
 from bertexplorer.views.view import Example
 
@@ -78,7 +77,7 @@ class Answer:
 
     state: State
     strip: dict[str, Any] | None = None
-    figure: Figure | Chart | Picture | str | None = None
+    figure: Figure | Picture | str | None = None
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
@@ -131,9 +130,6 @@ class Explore:
             series = tuple(self.registry.series(state.checkpoint))
             comparison = compare.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             others = comparison.others if comparison else ()
-            beside = comparison.figure if comparison and len(others) == 1 else None
-            if isinstance(figure, Chart) and isinstance(beside, Chart):
-                difference.share_scales(figure, beside)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = None
             if isinstance(module, Tabular):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core.state import State, scrub
@@ -27,9 +26,9 @@ class Comparison:
     """The other side of a compared answer, or all sides in one figure."""
 
     name: str
-    figure: Figure | Chart | Picture | None  # None: nothing to draw next to the answer's figure
+    figure: Figure | Picture | None  # None: nothing to draw next to the answer's figure
     said: str
-    difference: Chart | None
+    difference: Figure | None
     own_title: str  # display name of the checkpoint in use
     others: tuple[tuple[str, Any], ...] = ()  # the name and the result of each other side
 

@@ -1,12 +1,12 @@
 """Difference: two results of one analysis, number by number, starting with the largest differences."""
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Text, Tick, Words
+from bertexplorer.charts.style import clip, share
 from bertexplorer.views.protocols import (
     Aligning,
     Analysis,
@@ -19,21 +19,19 @@ from bertexplorer.views.protocols import (
 )
 
 DRAWN = 16  # rows
-ROW_HEIGHT, TALL = 40, 54  # px: a row with one line of text, and with two
-LINE = 37  # characters in such a line, as many as fit on a phone
 LABEL = 40  # characters of a name
 SHARES = {"accuracy", "is_next", "kept", "probability", "right", "share", "weight"}  # measures printed in per cent
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
 ROUNDED = 5  # decimals of differences that are put in order: rounding moves a flow by a few of its units of 1e-6
-SYMBOLS = ("circle", "diamond")  # of the first and the second result
 Key = tuple[object, ...]  # what a row is about
 
 
 def draw(
     analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
-) -> Chart | None:
-    """Draw a line for each of the numbers that differ most; None if *analysis* does not name its main number.
+) -> Figure | None:
+    """Draw a bar for each of the numbers that differ most, with the second result as a line across it; None if
+    *analysis* does not name its main number.
 
     If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
     if not isinstance(analysis, Comparable):
@@ -41,43 +39,19 @@ def draw(
     keys, ours, theirs = most_different(analysis, first, second, checkpoints)
     if not keys:
         return None
-    values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
     shares = all(is_share(analysis, result) for result in (first, second))
-    low, high = min(0.0, *values), max(values) or 1.0
-    titles = [safe(name) for name in distinct_names(names, LABEL)]
-    fig = Chart()
-    for row, key in enumerate(keys):
-        if key in ours and key in theirs:
-            line = {"color": GREY, "width": 3}
-            fig.add_scatter(x=[ours[key], theirs[key]], y=[row, row], mode="lines", line=line, opacity=0.4,
-                            hoverinfo="skip")  # fmt: skip
-    for title, numbers, colour, symbol in zip(titles, (ours, theirs), (ACCENT, ORANGE), SYMBOLS, strict=True):
-        points = [(row, numbers[key]) for row, key in enumerate(keys) if key in numbers]
-        fig.add_scatter(
-            x=[value for _, value in points],
-            y=[row for row, _ in points],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=[f"{title}: {format_value(value, shares)}" for _, value in points],
-            hovertemplate=kit.HOVER,
-            cliponaxis=False,
-        )
     if isinstance(analysis, OfHeads) and has_several_heads(analysis, keys):
         row_names = [analysis.name_row(*key) for key in keys]
     else:
         row_names = names_of(keys, analysis.KEYS)
-    labels = [safe(name) for name in distinct_names(row_names, LABEL)]
-    changes = [format_change(ours.get(key), theirs.get(key), shares) for key in keys]
-    tall = max(len(label) + 2 + len(words) for label, words in zip(labels, changes, strict=True)) > LINE
-    rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
-    font = {"size": 13, "color": TEXT, "family": MONO}
-    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
-    fig.add_annotation(kit.above(f"{coloured('●', ACCENT)} {titles[0]}<br>{coloured('◆', ORANGE)} {titles[1]}", 12))
-    room = 0.03 * (high - low)
-    ticks = {"tickformat": ".1~%"} if shares else {}
-    fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
-    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
-    return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+    bars = []
+    for key, name in zip(keys, distinct_names(row_names, LABEL), strict=True):
+        text = format_change(ours.get(key), theirs.get(key), shares)
+        ticks = [Tick(theirs[key])] if key in theirs else []
+        bars.append(Bar(name, ours.get(key, math.nan), text, ticks=ticks))
+    one, other = distinct_names(names, LABEL)
+    legend = Text([[Words("■", "blue"), Words(f" {one}")], [Words("|", "orange"), Words(f" {other}")]])
+    return Figure([Panel([Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend])])
 
 
 def most_different(
@@ -114,7 +88,7 @@ def draw_comparison(
     second: Any,
     names: tuple[str, str],
     checkpoints: tuple[Any, Any] | None = None,
-) -> Chart | None:
+) -> Figure | None:
     """Draw two results as one figure, aligned by the module itself if it can align them."""
     aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
     return aligned or draw(analysis, first, second, names, checkpoints)
@@ -204,33 +178,6 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
     after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
     columns_shown = [i for i in varying if i not in after]
     return [" · ".join(part_name(i, key) for i in columns_shown if key[i] != "") or "all" for key in keys]
-
-
-def share_scales(first: Chart, second: Chart) -> None:
-    """Give two figures of the same kind the same scales: every axis of values and every colour scale with fixed ends in
-    both. (A y axis without a number of ticks counts rows, and an x axis with ticks at given places heads or layers.)"""
-    for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
-        axes = [fig.settings[name] for fig in (first, second) if name in fig.settings]
-        axes = [axis for axis in axes if counts_values(name, axis)]
-        ends = [end for axis in axes for end in axis.get("range") or () if isinstance(end, int | float)]
-        if len(ends) == 4:
-            rising = axes[0]["range"][0] <= axes[0]["range"][1]
-            for axis in axes:
-                axis["range"] = [min(ends), max(ends)] if rising else [max(ends), min(ends)]
-    for traces in zip(first.traces, second.traces, strict=False):
-        heat: list[Any] = [trace for trace in traces if trace.get("type") == "heatmap"]
-        scaled = [trace for trace in heat if "zmin" in trace and "zmax" in trace]
-        if len(scaled) == 2:
-            ends = [end for trace in scaled for end in (trace["zmin"], trace["zmax"])]
-            for trace in traces:
-                trace.update(zmin=min(ends), zmax=max(ends))
-
-
-def counts_values(name: str, axis: dict[str, Any]) -> bool:
-    """Whether an axis measures something, instead of counting rows, heads or layers."""
-    if axis.get("type") == "log":
-        return True
-    return "tickvals" not in axis if name.startswith("x") else "nticks" in axis
 
 
 def format_value(value: float, shares: bool) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from bertexplorer.charts.chart import Chart
     from bertexplorer.charts.marks import Figure
     from bertexplorer.charts.picture import Picture
     from bertexplorer.model.checkpoint import Checkpoint
@@ -108,8 +107,8 @@ class Alternatives(Protocol):
 class FigureModule(Protocol):
     """The module that draws the results of one analysis."""
 
-    def draw(self, result: Any, /) -> Figure | Chart | Picture | str:
-        """The figure: marks, a chart, a picture, or an HTML document."""
+    def draw(self, result: Any, /) -> Figure | Picture | str:
+        """The figure: marks, a picture, or an HTML document."""
 
     def say(self, result: Any, /) -> str:
         """The figure as a sentence."""
@@ -135,7 +134,7 @@ class Comparing(FigureModule, Protocol):
 class Aligning(Comparing, Protocol):
     """A module that draws two results as one figure."""
 
-    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Chart | None:
+    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
         """Draw both results; None if they cannot be aligned."""
 
 
@@ -143,7 +142,7 @@ class Aligning(Comparing, Protocol):
 class ComparingSeveral(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
-    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure | Chart:
+    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:
         """*ordered*: the results are checkpoints of one training, in order."""
 
     def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:

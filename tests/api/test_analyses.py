@@ -102,9 +102,7 @@ def test_a_figure_is_sent_only_on_request(browser: httpx.Client) -> None:
     assert wrong.json()["detail"] == "query.figure: got \"png\"; wanted 'plotly' or 'marks'."
 
 
-@pytest.mark.parametrize(
-    ("view", "kind"), [("embedding-map", "plotly"), ("forward-pass", "picture"), ("bertviz", "document")]
-)
+@pytest.mark.parametrize(("view", "kind"), [("forward-pass", "picture"), ("bertviz", "document")])
 def test_what_has_no_marks_is_one_mark(browser: httpx.Client, view: str, kind: str) -> None:
     answer = browser.post(f"/{view}", json=asked(view), params={"figure": "marks"}).json()
     assert answer["figure"]["panels"][0]["marks"][0]["kind"] == kind

@@ -19,7 +19,10 @@ from bertexplorer.charts.marks import (
     Line,
     Lines,
     Panel,
+    Points,
     Rule,
+    Span,
+    Spans,
     Text,
     Tick,
     Tiles,
@@ -54,7 +57,7 @@ DRAW = """async ([figure, width]) => {
     const { left, right, top, bottom } = one.getBoundingClientRect();
     return left < -2 || right > width + 2 || top < -2 || bottom > height + 2;
   }).map((one) => [one.outerHTML.slice(0, 100), JSON.stringify(one.getBoundingClientRect())].join(" "));
-  const isWrong = ({ value }) => /NaN|undefined|Infinity/.test(value);
+  const isWrong = ({ name, value }) => name !== "href" && /NaN|undefined|Infinity/.test(value);
   const wrong = [...svg.querySelectorAll("*")].filter((one) => [...one.attributes].some(isWrong));
   return { height, outside, wrong: wrong.map((one) => one.outerHTML.slice(0, 200)) };
 }"""
@@ -125,6 +128,23 @@ FIGURES = {
     "groups": Figure([Panel([Cells(["a"], NUMBERS[:9], [[-1, *range(7), NAN]], "groups", text=[["d"] * 9])])]),
     "arcs": Figure([Panel([Arcs(ODD, ODD, [(i, 9 - i, i / 10) for i in range(10)], [1], ["< 0.1 %"] * 10, "share")])]),
     "arcs without lines": Figure([Panel([Arcs(["a"], ["a", "b"], [])])]),
+    "points": Figure(
+        [
+            Panel(
+                [
+                    Points([1.0], [2.0], size="large", hollow=[True], names=["chosen"], chosen=0),
+                    Points([*range(10)], [0.0] * 10, size="none", names=ODD),
+                    Points([*range(10)], [*range(10)], names=ODD, hover=ODD, letters=["d"] * 10, square=True),
+                ],
+                y=ODD[0],
+            )
+        ]
+    ),
+    "one point": Figure([Panel([Points([0.0], [0.0], names=["a"], square=True)])]),
+    "2,000 points": Figure([Panel([Points([*range(2000)], [*range(2000)], names=["a"] * 2000)])]),
+    "spans": Figure(
+        [Panel([Spans(["\n".join(ODD)] * 2, [[Span(i, i + 3, hover="x") for i in range(0, 200, 3)]] * 2)])]
+    ),
     "words": Figure([Panel([Tokens([Token(text, "0") for text in ODD])]), Panel([Text([*map(Words, ODD)])])]),
 }
 
@@ -188,6 +208,52 @@ def test_two_answers_have_one_scale(browser: Browser, address: str) -> None:
         ticks = "place => [...document.querySelectorAll(`${place} .lines`)].map((one) => "
         ticks += "[...one.querySelectorAll('text.small[text-anchor=end]')].map((tick) => tick.textContent))"
         assert page.evaluate(ticks, "#figure") == page.evaluate(ticks, "#beside")
+
+
+def test_a_point_of_very_many_is_read_and_pressed(page: Page) -> None:
+    """They are one image, in which the pointer finds the nearest."""
+    places = [float(i) for i in range(2000)]
+    doors = [{"set": {"point": i}} for i in range(2000)]
+    figure = Figure([Panel([Points(places, places, hover=[f"point {i}" for i in range(2000)], doors=doors)])])
+    pressed = page.evaluate(
+        """(json) => {
+          const figure = document.createElement("bx-figure"), doors = [];
+          document.body.replaceChildren(figure);
+          figure.addEventListener("jump", ({ detail }) => doors.push(detail));
+          figure.show(JSON.parse(json), "said");
+          const image = figure.querySelector("image"), { left, top, width, height } = image.getBoundingClientRect();
+          const middle = { clientX: left + width / 2, clientY: top + height / 2, bubbles: true };
+          image.dispatchEvent(new PointerEvent("pointermove", middle));
+          image.dispatchEvent(new MouseEvent("click", middle));
+          return [figure.querySelector(".tip").textContent, ...doors];
+        }""",
+        figure.to_json(),
+    )
+    assert pressed[0] in ("point 999", "point 1000") and pressed[1]["set"]["point"] in (999, 1000)
+
+
+SPACE = """async (json) => {
+  const [script] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/marks_space.js"));
+  const { seenFromTheCamera, spaceOf } = await import(script.name), figure = JSON.parse(json);
+  const [{ x, y, z }] = figure.panels[0].marks, corners = x.map((_, i) => [x[i], y[i], z[i]]);
+  const names = spaceOf(figure).data.find(({ mode }) => mode === "text").text;
+  return { seen: corners.map(seenFromTheCamera(corners)), names };
+}"""
+
+
+def test_names_in_space_do_not_overlap_as_the_figure_opens(page: Page) -> None:
+    """The corners of the cube are where plotly's camera shows them; of names in one place, few are written."""
+    corners = [(float(x), float(y), float(z)) for x in range(2) for y in range(2) for z in range(2)]
+    near = [(x / 1e3, y / 1e3, z / 1e3) for x, y, z in corners] + [(1.0, 1.0, 1.0)]
+    found = []
+    for points in (corners, near):
+        x, y, z = zip(*points, strict=True)
+        figure = Figure([Panel([Points(x, y, z=z, names=[f"name {i}" for i in range(len(x))])])])
+        found.append(page.evaluate(SPACE, figure.to_json()))
+    seen, names = found[0]["seen"], found[0]["names"]
+    assert seen[0] == pytest.approx([0, 0], abs=1e-9) and seen[-1] == pytest.approx([0, 0], abs=1e-9)  # towards the eye
+    assert seen[1][1] > 0.5 and seen[6][1] < -0.5, "z is up"
+    assert len(names) >= 5 and 1 <= len(found[1]["names"]) <= 5
 
 
 def test_a_figure_that_cannot_be_drawn_says_so(page: Page) -> None:

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binomtest
 
 import bertexplorer as bx
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.notebook import PLOTLY
 from bertexplorer.views import difference
 from tests.conftest import ROOT, Tiny
@@ -192,7 +193,7 @@ def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
     assert both.rows[0] == {"side": bert.name, **result.rows[0]} and len(both.rows) == 24
     pair = (result.checkpoint, other.checkpoint)
     drawn = difference.draw(result.module, result.value, other.value, both.names, pair)
-    assert both.figure == drawn.plotly and PLOTLY in both._repr_mimebundle_()
+    assert both.figure == chart(drawn).plotly and PLOTLY in both._repr_mimebundle_()
     assert repr(both).count("fill_mask (") == 2 and result.said in both.said
 
 

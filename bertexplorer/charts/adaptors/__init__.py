@@ -9,9 +9,21 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from bertexplorer.charts import kit
-from bertexplorer.charts.adaptors import arcs, bars, cells, columns, histogram, lines, points, text, tiles, tokens
+from bertexplorer.charts.adaptors import (
+    arcs,
+    bars,
+    cells,
+    columns,
+    histogram,
+    lines,
+    points,
+    spans,
+    text,
+    tiles,
+    tokens,
+)
 from bertexplorer.charts.adaptors.place import COLOURS, Place
-from bertexplorer.charts.chart import Chart, spans
+from bertexplorer.charts.chart import Chart, spans as ends_of
 from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule, Text
 from bertexplorer.charts.style import finish, safe
 
@@ -23,6 +35,7 @@ KINDS: dict[str, ModuleType] = {
     "histogram": histogram,
     "lines": lines,
     "points": points,
+    "spans": spans,
     "text": text,
     "tiles": tiles,
     "tokens": tokens,
@@ -47,7 +60,7 @@ def chart(figure: Figure) -> Chart:
     for number, row in enumerate(rows, 1):
         start += tops[number - 1]
         end = start + heights[number - 1]
-        places = spans([panel.share for panel in row], APART)
+        places = ends_of([panel.share for panel in row], APART)
         for column, (panel, across) in enumerate(zip(row, places, strict=True), 1):
             axis = "" if not fig.panels else str(len(fig.panels) + 1)
             fig.panels[number, column] = axis

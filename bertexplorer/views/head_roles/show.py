@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from bertexplorer.answers.heads import Head
-from bertexplorer.charts import kit
-from bertexplorer.charts.adaptors.place import COLOURS, hover as escaped
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Figure, Panel, Text, Tick, Tone, Words
-from bertexplorer.charts.style import INK, beyond_limit, finish, join_names, percent
+from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Figure, Panel, Points, Text, Tick, Tone, Words
+from bertexplorer.charts.style import beyond_limit, join_names, percent
 from bertexplorer.views.head_roles.compute import ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 from bertexplorer.views.view import Example, View
@@ -76,7 +73,6 @@ GROUP: dict[str, Tone] = {  # the colour of a role; the sign repeats its meaning
     "[SEP]": "pink",
     "[CLS]": "sky",
 }
-DARK: tuple[Tone, ...] = ("blue", "green", "orange", "brown")  # with a white sign
 WORDS = {  # in sentences
     "previous": "the previous token",
     "next": "the next token",
@@ -86,13 +82,12 @@ WORDS = {  # in sentences
     "broad": "none of these",
 }
 RESTING = ("[SEP]", "[CLS]")
-LINE, MAP = 22, 460  # pixels: a line of the key, the map
-NAMED = 150  # heads on the map; beyond that, the markers are smaller
+LETTERED = 150  # heads on a map up to which each has room for its sign
 
 
-def draw(result: HeadRoles) -> Figure | Chart:
+def draw(result: HeadRoles) -> Figure:
     if result.show == "map":
-        return draw_map(result)
+        return Figure(head_map(result))
     if result.show == "gallery":
         return Figure(gallery(result))
     return Figure(main_roles(result) if result.pattern == "main role" else pattern(result))
@@ -105,7 +100,7 @@ def main_roles(result: HeadRoles) -> list[Panel]:
         values.append([GROUPS.index(GROUP[role]) if role in GROUP else -1 for role in line])
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     grid = replace(table(result, values, signs), palette="groups")
-    return [Panel([grid], "layers down, heads across"), Panel([Text([Words(line) for line in key(result)])])]
+    return [Panel([grid], "layers down, heads across"), Panel([Text(key(result))])]
 
 
 def pattern(result: HeadRoles) -> list[Panel]:
@@ -151,11 +146,15 @@ def words(role: str) -> str:
     return WORDS.get(role, role)
 
 
-def key(result: HeadRoles) -> list[str]:
+def key(result: HeadRoles) -> list[list[Words]]:
     """Each role that occurs: its sign, its meaning, and the number of heads."""
     roles = [role for line in result.roles for role in line]
-    named = {role: f"rests on {role}" if role in RESTING else words(role) for role in SIGNS}
-    return [f"{SIGNS[role]}  {named[role]} ({roles.count(role)})" for role in SIGNS if role in roles]
+    lines = []
+    for role, sign in SIGNS.items():
+        if role in roles:
+            meaning = f"rests on {role}" if role in RESTING else words(role)
+            lines.append([Words(sign, GROUP.get(role, "grey")), Words(f"  {meaning} ({roles.count(role)})")])
+    return lines
 
 
 def gallery(result: HeadRoles) -> list[Panel]:
@@ -186,34 +185,25 @@ def gallery_words(one: Found) -> str:
     return f"head {one.head}: right for {percent(one.value)}, such as {pair}; {fixed} {percent(one.baseline)}"
 
 
-def draw_map(result: HeadRoles) -> Chart:
+def head_map(result: HeadRoles) -> list[Panel]:
     """Each head at its position on the plane, in the colour of its main role."""
-    points = np.zeros((*result.measures["same"].shape, 2)) if result.points is None else result.points
-    positions = list(np.ndindex(points.shape[:2]))
-    roles = [result.roles[i][j] for i, j in positions]
-    many = len(positions) > NAMED
-    fig = Chart()
-    fig.add_scatter(
-        x=points[..., 0].ravel(),
-        y=points[..., 1].ravel(),
-        mode="markers+text",
-        marker={
-            "size": 13 if many else 18,
-            "color": [COLOURS[GROUP.get(role, "grey")] for role in roles],
-            "line": {"color": "#7a8491", "width": 1},
-        },
-        text=[SIGNS[role] for role in roles],
-        textfont={"size": 12, "color": ["#fff" if GROUP.get(role) in DARK else INK for role in roles]},
-        customdata=[click(i, j) for i, j in positions],
-        hovertext=[escaped(f"head {Head(i, j)}: {hover_text(result, i, j)}") for i, j in positions],
-        hovertemplate="%{hovertext}<extra></extra>",
-        cliponaxis=False,
-    )
-    fig.update_xaxes(showticklabels=False, showgrid=False)
-    fig.update_yaxes(showticklabels=False, showgrid=False, scaleanchor="x")
-    lines = ["Near: heads that look at the same tokens", *key(result)]
-    below = 8 + kit.write_below(fig, lines, 8, LINE)
-    return finish(fig, MAP + below, margin={"l": 16, "r": 16, "t": 16, "b": below})
+    layers, heads = result.measures["same"].shape
+    places = np.zeros((layers, heads, 2)) if result.points is None else result.points
+    tones: list[Tone] = []
+    signs = []
+    hover = []
+    doors = []
+    for i, j in np.ndindex(layers, heads):
+        role = result.roles[i][j]
+        tones.append(GROUP.get(role, "grey"))
+        signs.append(SIGNS[role])
+        hover.append(f"head {Head(i, j)}: {hover_text(result, i, j)}")
+        doors.append(click(i, j))
+    x, y = places[..., 0].ravel(), places[..., 1].ravel()
+    points = Points(x, y, tones=tones, hover=hover, doors=doors, square=True)
+    if layers * heads <= LETTERED:
+        points = replace(points, size="large", letters=signs)
+    return [Panel([points]), Panel([Text([Words("Near: heads that look at the same tokens"), *key(result)])])]
 
 
 def say(result: HeadRoles) -> str:

@@ -3,63 +3,37 @@
 import re
 from collections.abc import Sequence
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import ACCENT, INK, MONO, ORANGE, coloured, finish, label, safe
+from bertexplorer.charts.marks import Figure, Panel, Span, Spans, Text, Tone, Words, key
+from bertexplorer.charts.style import clip
 from bertexplorer.views.tokenization.compute import Tokenization
 
-WIDTH = 40  # characters in a line, as many as fit on a phone
-LINE = 76  # pixels: both rows of a line, and the space below them
-LINES = 24
-SAME, OTHER = "#cfe0f3", "#f6d2b3"
 MASK = re.compile(r"\[MASK\]|<mask>", re.IGNORECASE)  # spellings of equal length, so that characters keep their places
 Piece = tuple[int, int, int, str, int]  # side, start and end of its characters, its name, its id
 
 
-def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Chart | None:
+def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Figure | None:
     """The pieces of *first* above those of *second*; None for different texts."""
     if not same_texts(first, second):
         return None
     both_pieces = [pieces(first), pieces(second)]
-    spans_of_both = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
-    lines = wrap_lines(first.texts)[:LINES]
-    fig = Chart()
-    for row, (result, piece_list) in enumerate(zip((first, second), both_pieces, strict=True)):
-        for number, (side, start, end) in enumerate(lines):
-            visible = [
-                piece
-                for piece in merge_same_span(piece_list)
-                if piece[0] == side and piece[1] < end and piece[2] > start
-            ]
-            if not visible:
-                continue
-            colours = [SAME if piece[:3] in spans_of_both[1 - row] else OTHER for piece in visible]
-            fig.add_bar(
-                base=[max(piece[1], start) - start for piece in visible],
-                x=[min(piece[2], end) - max(piece[1], start) for piece in visible],
-                y=[3 * number + row] * len(visible),
-                orientation="h",
-                width=0.86,
-                marker={"color": colours, "line": {"color": "#ffffff", "width": 2}},
-                text=[safe(result.texts[side][max(piece[1], start) : min(piece[2], end)]) for piece in visible],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                constraintext="none",
-                textfont={"family": MONO, "size": 12, "color": INK},
-                customdata=[f"{label(names[row], 30)}: {label(piece[3])}, id {piece[4]}" for piece in visible],
-                hovertemplate=kit.HOVER,
-            )
-    counts = [
-        f"{len(piece_list)} pieces{' read' if result.left_out else ''}"
-        for result, piece_list in zip((first, second), both_pieces, strict=True)
-    ]
-    above = f"{coloured('above', ACCENT)} {label(names[0], 30)}: {counts[0]}"
-    below = f"{coloured('below', ACCENT)} {label(names[1], 30)}: {counts[1]}"
-    fig.add_annotation(kit.above(f"{above}<br>{below}<br>{coloured('■', ORANGE)} cut differently", 8, size=13))
-    fig.update_xaxes(range=[-0.5, WIDTH + 0.5], **kit.HIDDEN)
-    fig.update_yaxes(range=[3 * len(lines) - 1.2, -0.7], **kit.HIDDEN)
-    return finish(fig, 100 + LINE * len(lines), margin={"l": 8, "r": 8, "t": 80, "b": 8}, barmode="overlay")
+    covered = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
+    starts = [0, len(first.texts[0]) + 1]  # of both sides of a pair in one text
+    rows = []
+    lines: list[Words | Sequence[Words]] = []
+    for place, result, name, piece_list, others in zip(
+        ("above", "below"), (first, second), names, both_pieces, reversed(covered), strict=True
+    ):
+        row = []
+        for side, start, end, token, id in merge_same_span(piece_list):
+            tone: Tone = "pale" if (side, start, end) in others else "orange"
+            hover = f"{clip(name, 30)}: {clip(token)}, id {id}"
+            row.append(Span(starts[side] + start, starts[side] + end, tone, hover))
+        rows.append(row)
+        read = " read" if result.left_out else ""
+        lines.append([Words(place, "blue"), Words(f" {clip(name, 30)}: {len(piece_list)} pieces{read}")])
+    texts = ["\n".join(result.texts) for result in (first, second)]
+    lines += key(("■", "orange", "cut differently")).lines
+    return Figure([Panel([Spans(texts, rows), Text(lines)])])
 
 
 def same_texts(first: Tokenization, second: Tokenization) -> bool:
@@ -85,20 +59,6 @@ def merge_same_span(piece_list: Sequence[Piece]) -> list[Piece]:
         name, first_id = (f"{previous[3]} + {token}", previous[4]) if previous else (token, id)
         merged[side, start, end] = (side, start, end, name, first_id)
     return list(merged.values())
-
-
-def wrap_lines(texts: Sequence[str]) -> list[tuple[int, int, int]]:
-    """(side, start, end) of each line: at most WIDTH characters, broken at a space if possible."""
-    lines = []
-    for side, text in enumerate(texts):
-        start = 0
-        while start < len(text):
-            end = min(len(text), start + WIDTH)
-            if end < len(text) and (space := text.rfind(" ", start + 1, end + 1)) > 0:
-                end = space + 1
-            lines.append((side, start, end))
-            start = end
-    return lines
 
 
 def say(first: Tokenization, second: Tokenization) -> str:

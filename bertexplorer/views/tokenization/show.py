@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Tone
 from bertexplorer.charts.style import clip, quote
 from bertexplorer.views.tokenization import alignment
@@ -139,7 +138,7 @@ def lengths(result: Tokenization) -> list[Panel]:
     return panels
 
 
-def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Chart | None:
+def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Figure | None:
     """Two tokenizers on one text; None for two texts."""
     return alignment.draw(first, second, names)
 

@@ -5,8 +5,7 @@ import numpy as np
 
 from bertexplorer.answers.word_occurrences import Occurrence
 from bertexplorer.charts.marks import GROUPS, Cells, Dash, Figure, Line, Lines, Panel, Text, Tone, Words
-from bertexplorer.charts.scatter import excerpt
-from bertexplorer.charts.style import capital, clip, count, layer_name, quote
+from bertexplorer.charts.style import capital, clip, count, excerpt, layer_name, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_in_context.compute import WordInContext
 

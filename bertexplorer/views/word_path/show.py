@@ -3,8 +3,7 @@
 import numpy as np
 
 from bertexplorer.charts.marks import GROUPS, Dash, Figure, Line, Lines, Panel, Points, Text, Tone, Words
-from bertexplorer.charts.scatter import excerpt
-from bertexplorer.charts.style import capital, clip, layer_name, percent, quote
+from bertexplorer.charts.style import capital, clip, excerpt, layer_name, percent, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_path.compute import WordPath
 

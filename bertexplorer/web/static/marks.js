@@ -7,12 +7,13 @@ import * as histogram from "./marks_histogram.js";
 import * as lines from "./marks_lines.js";
 import * as points from "./marks_points.js";
 import { fitting, FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
+import * as spans from "./marks_spans.js";
 import * as text from "./marks_text.js";
 import * as tiles from "./marks_tiles.js";
 import * as tokens from "./marks_tokens.js";
 
 // each with draw(mark, width, pen), and the numbers of its scale
-const KINDS = { arcs, bars, cells, columns, histogram, lines, points, text, tiles, tokens };
+const KINDS = { arcs, bars, cells, columns, histogram, lines, points, spans, text, tiles, tokens };
 const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
 const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
 

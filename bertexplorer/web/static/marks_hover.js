@@ -12,19 +12,20 @@ export function attend(host, svg, marks, said, open) {
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", said);
-  let shown = null;
+  let shown = null, inside = null;  // the mark under the pointer; the part of it, of an image
 
   const show = (element, pointer) => {
     const mark = element && marks[element.dataset.at];
     if (element === shown && !mark?.at) return;
     shown?.classList.remove("pointed");
     shown = element;
+    inside = null;
     tip.hidden = !element;
     if (!element) return;
     element.classList.add("pointed");
     const box = element.firstElementChild.getBoundingClientRect();  // lines that belong to it lead elsewhere
     const share = (at, from, to) => Math.max(0, Math.min(1 - 1e-9, (at - from) / (to - from)));
-    const inside = pointer  // a cell of an image
+    inside = pointer  // a cell or a point of an image
       && mark.at?.(share(pointer.clientX, box.left, box.right), share(pointer.clientY, box.top, box.bottom));
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
@@ -32,7 +33,7 @@ export function attend(host, svg, marks, said, open) {
     place(tip, host, inside ? { left: x, right: x, top: Math.max(box.top, y - 12), bottom: Math.min(box.bottom, y + 12) } : box);
   };
   const press = (element) => {
-    const { at } = element.dataset, { door } = marks[at];
+    const { at } = element.dataset, { door } = inside ?? marks[at];
     if (door) open(door, Number(at));
   };
   const go = (element) => {
@@ -44,10 +45,10 @@ export function attend(host, svg, marks, said, open) {
 
   svg.addEventListener("pointermove", (event) => show(event.target.closest(".mark"), event));
   svg.addEventListener("pointerleave", () => show(null));
-  svg.addEventListener("click", ({ target }) => {
-    const element = target.closest(".mark");
+  svg.addEventListener("click", (event) => {
+    const element = event.target.closest(".mark");
     if (!element) return;
-    show(element);  // a finger does not hover
+    show(element, event);  // a finger does not hover
     press(element);
   });
   svg.addEventListener("focusin", ({ target }) => show(target.closest(".mark")));

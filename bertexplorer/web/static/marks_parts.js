@@ -1,7 +1,7 @@
 // What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
 
 export const FONT = 14, TOKEN = 13, SMALL = 12;  // sizes of text
-const CHARACTER = 0.605;  // the width of a character of IBM Plex Mono, of its size
+export const CHARACTER = 0.605;  // the width of a character of IBM Plex Mono, of its size
 
 // The colour of a mark, and of words about it, which the page may darken or lighten.
 const TONES = {
@@ -17,7 +17,6 @@ const TONES = {
 };
 const PALETTES = {
   shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"],  // light enough for dark words
-  groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
   root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
   groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
 };
@@ -85,9 +84,10 @@ export function shading(palette = "shades", low = 0, high = 1) {
   };
 }
 
-/** Whether white words can be read better on *fill*, as `shading` makes it. */
+/** Whether white words can be read better on *fill*, "#rrggbb" or as `shading` makes it. */
 export function isDark(fill) {
-  const [red, green, blue] = (fill.match(/\d+/g) ?? [255, 255, 255]).map(Number);
+  const numbers = fill.startsWith("#") ? [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16)) : fill.match(/\d+/g)?.map(Number);
+  const [red, green, blue] = numbers ?? [255, 255, 255];
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
 

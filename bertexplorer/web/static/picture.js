@@ -1,14 +1,15 @@
 // A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
 import { plotly } from "./figure.js";
 import { draw as drawMarks } from "./marks.js";
+import { isSpace, spaceOf } from "./marks_space.js";
 import { draw } from "./model_picture.js";
 
 const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
 const LARGEST = 100_000;  // characters of a drawing
 
 /** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
-export async function picture(kind, { figure, shown, question, above, below }) {
-  const width = Math.max(shown, NARROWEST), height = heightOf(figure, width), wrap = wrapper(width);
+export async function picture(kind, { figure: given, shown, question, above, below }) {
+  const figure = drawnAs(given), width = Math.max(shown, NARROWEST), height = heightOf(figure, width), wrap = wrapper(width);
   const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
   const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
   const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
@@ -39,8 +40,8 @@ function wrapper(width) {
 }
 
 /** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */
-export async function drawing(figure, width) {
-  const wide = Math.max(width, NARROWEST), height = heightOf(figure, wide), svg = await redraw(figure, wide, height);
+export async function drawing(given, width) {
+  const figure = drawnAs(given), wide = Math.max(width, NARROWEST), height = heightOf(figure, wide), svg = await redraw(figure, wide, height);
   svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may extend beyond the edge
   slim(svg);
   const source = `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
@@ -67,6 +68,8 @@ export function base64(text) {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
+/** *figure* as it is drawn: points in space are a chart of plotly. */
+const drawnAs = (figure) => (isSpace(figure) ? spaceOf(figure) : figure);
 const heightOf = (figure, width) => (figure.marks ? drawMarks(figure, width).height : figure.layout.height);
 
 /** The figure alone, redrawn as marks, by plotly, or by the script of its picture. */
@@ -79,13 +82,8 @@ async function redraw(figure, width, height) {
   }
   if (figure.picture) return inLight(draw(figure, width));
   const Plotly = await plotly(figure);
-  const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
-  for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
-    layout[axis] = { ...layout[axis], ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" };  // keeps labels off the bars
-  const data = figure.data.map((one) => (
-    one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one
-  ));
-  const url = await Plotly.toImage({ data, layout }, { format: "svg", width, height });
+  const layout = { ...figure.layout, paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
+  const url = await Plotly.toImage({ data: figure.data, layout }, { format: "svg", width, height });
   return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
 }
 

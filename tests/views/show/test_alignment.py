@@ -1,6 +1,5 @@
 """Two tokenizers on one text, compared with the offsets of the tokenizers."""
 
-import html
 from dataclasses import replace
 
 import pytest
@@ -20,11 +19,8 @@ def both(tiny: Tiny) -> list[tokenization.Tokenization]:
 
 
 def test_pieces_are_drawn_at_their_characters(both: list, tiny: Tiny) -> None:
-    fig = alignment.draw(*both, ("one", "other"))
-    assert not any("<b>" in text for trace in fig.data for text in trace.text)
-    lines = alignment.wrap_lines(both[0].texts)
-    assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
-    assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
+    mark = alignment.draw(*both, ("one", "other")).panels[0].marks[0]
+    assert list(mark.texts) == ["\n".join(result.texts) for result in both]
     for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):
         whole = load(tiny(family)).tokenizer.backend
         expected = [
@@ -33,9 +29,8 @@ def test_pieces_are_drawn_at_their_characters(both: list, tiny: Tiny) -> None:
             for span in whole.encode(text, add_special_tokens=False).offsets
             if span[1] > span[0]  # RoBERTa has a piece for a space alone, which covers no character
         ]
-        traces = [trace for trace in fig.data if trace.y[0] % 3 == row]
         assert [piece[:3] for piece in alignment.pieces(result)] == expected
-        content = "".join(html.unescape(text) for trace in traces for text in trace.text)
+        content = "".join(mark.texts[row][span.start : span.end] for span in mark.rows[row])
         assert content.replace(" ", "") == "".join(result.texts).replace(" ", "")
 
 
@@ -46,15 +41,15 @@ def test_shared_pieces_are_counted(both: list) -> None:
     letters = len("".join(both[0].texts).replace(" ", ""))
     first, second = (f"{letters / len(alignment.pieces(item)):.1f}" for item in both)
     assert f"On average a piece of the first has {first} letters, one of the second {second}." in figure.compare(*both)
-    colours = {colour for trace in alignment.draw(both[0], both[0], ("a", "b")).data for colour in trace.marker.color}
-    assert colours == {alignment.SAME}
+    rows = alignment.draw(both[0], both[0], ("a", "b")).panels[0].marks[0].rows
+    assert {span.tone for row in rows for span in row} == {"pale"}
 
 
 def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Tiny) -> None:
     bert = load(tiny("bert"))
     long, short = (tokenization.run(bert, "the cat sat on the mat. " * count) for count in (100, 2))
-    above = [trace for trace in alignment.draw(long, long, ("a", "b")).data if trace.y[0] % 3 == 0]
-    covered = "".join(text for trace in above for text in trace.text)
+    mark = alignment.draw(long, long, ("a", "b")).panels[0].marks[0]
+    covered = "".join(mark.texts[0][span.start : span.end] for span in mark.rows[0])
     count = len(alignment.pieces(long))
     mean = f"{len(covered.replace(' ', '')) / count:.1f}"
     part = f"cuts the part of the text that its checkpoint reads into {count}"
@@ -65,21 +60,20 @@ def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Tiny) -> None:
     whole = replace(long, left_out=0)
     assert f"(WordPiece) cuts the whole text into {count};" in figure.compare(long, whole)
     assert "cuts the text into" in figure.compare(short, short)
-    notes = alignment.draw(long, whole, ("a", "b")).layout.annotations[0].text
-    assert f"a: {count} pieces read<br>" in notes and f"b: {count} pieces<br>" in notes
+    notes = [
+        "".join(words.text for words in line)
+        for line in alignment.draw(long, whole, ("a", "b")).panels[0].marks[1].lines
+    ]
+    assert notes == [f"above a: {count} pieces read", f"below b: {count} pieces", "■ cut differently"]
 
 
 def test_the_mask_is_the_same_in_both_spellings(tiny: Tiny) -> None:
     both = [tokenization.run(load(tiny(family)), "The [MASK] sat.") for family in ("bert", "roberta")]
     assert [result.texts[0] for result in both] == ["The [MASK] sat.", "The <mask> sat."]
     assert "cover the same characters" in figure.compare(*both)
-    masks = [
-        (text, colour)
-        for trace in alignment.draw(*both, ("a", "b")).data
-        for text, colour in zip(trace.text, trace.marker.color, strict=True)
-        if "mask" in text.lower()
-    ]
-    assert masks == [("[MASK]", alignment.SAME), ("&lt;mask&gt;", alignment.SAME)]
+    mark = alignment.draw(*both, ("a", "b")).panels[0].marks[0]
+    for text, row, spelling in zip(mark.texts, mark.rows, ("[MASK]", "<mask>"), strict=True):
+        assert [span.tone for span in row if text[span.start : span.end] == spelling] == ["pale"]
 
 
 def test_different_texts_are_not_aligned(both: list, tiny: Tiny) -> None:

@@ -1,11 +1,12 @@
-"""Two results side by side: matching rows, the largest differences, and common scales."""
+"""Two results side by side: matching rows and the largest differences."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.marks import Bar, Figure
 from bertexplorer.charts.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import difference
@@ -15,6 +16,16 @@ from bertexplorer.views.head_roles import compute as head_roles
 
 SHARES = SimpleNamespace(KEYS=("token",), MEASURE="share", rows=lambda result: result)
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)
+
+
+def bars(fig: Figure | None) -> Sequence[Bar]:
+    assert fig is not None
+    return fig.panels[0].marks[0].bars
+
+
+def lines(fig: Figure | None) -> list[str]:
+    """Each row of the figure: its name and both numbers."""
+    return [f"{bar.label}: {bar.text}" for bar in bars(fig)]
 
 
 def row(layer: int, token: str, probability: float) -> dict[str, object]:
@@ -44,24 +55,23 @@ def test_rows_without_a_counterpart_come_last() -> None:
 
 def test_labels_name_what_differs_and_both_numbers() -> None:
     fig = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
-    message = [text for part in fig.data if part.mode == "text" for text in part.text]
-    assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
+    assert lines(fig) == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
+    assert [(bar.value, [tick.value for tick in bar.ticks]) for bar in bars(fig)] == [(0.5, [0.1]), (0.2, [])]
     placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
     first = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
     second = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
     fig = difference.draw(placed, first, second, ("one", "two"))
-    message = [text for part in fig.data if part.mode == "text" for text in part.text]
-    assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
+    assert lines(fig) == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
     rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
     fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
-    assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
+    assert lines(fig) == ["layer 12 · a: 2.7 % → 4.0 %", "layer 11 · children: < 0.1 % → < 0.1 %"]
 
 
 @pytest.mark.parametrize("measure", ["cosine", "change_bits", "above_random", "norm_sum", "log_ratio"])
 def test_other_measures_from_0_to_1_are_not_formatted_as_shares(measure: str) -> None:
     analysis = SimpleNamespace(KEYS=("token",), MEASURE=measure, rows=lambda result: result)
     fig = difference.draw(analysis, [{"token": "a", measure: 0.31}], [{"token": "a", measure: 0.28}], ("one", "two"))
-    assert fig.data[-1].text == ("a: 0.31 → 0.28",) and fig.layout.xaxis.tickformat is None
+    assert lines(fig) == ["a: 0.31 → 0.28"] and fig.panels[0].marks[0].unit == ""
 
 
 def test_norms_of_attention_are_lengths_and_its_weights_are_shares() -> None:
@@ -71,7 +81,7 @@ def test_norms_of_attention_are_lengths_and_its_weights_are_shares() -> None:
         result = attention.run(checkpoint, "The cat sat.", options=options)
         assert all(0 <= entry["value"] <= 1 for entry in attention.rows(result))
         fig = difference.draw(attention, result, result, ("one", "two"))
-        assert all(("%" in line) == in_percent for line in fig.data[-1].text)
+        assert all(("%" in line) == in_percent for line in lines(fig))
 
 
 @pytest.mark.parametrize("options", [{}, {"layer": 2}, {"head": 1}, {"combine": "max"}])
@@ -81,7 +91,7 @@ def test_attention_of_checkpoints_with_different_numbers_of_heads_is_compared(op
     results = [attention.run(checkpoint, "The cat sat.", options=chosen) for checkpoint in checkpoints]
     assert results[0].every.shape[:2] != results[1].every.shape[:2]
     fig = difference.draw(attention, *results, ("mini", "tiny"))
-    assert len(fig.data[-1].text) == 16 and not any("not listed" in line for line in fig.data[-1].text)
+    assert len(lines(fig)) == 16 and not any("not listed" in line for line in lines(fig))
 
 
 def test_distances_and_entropies_of_heads_are_not_shares() -> None:
@@ -91,26 +101,12 @@ def test_distances_and_entropies_of_heads_are_not_shares() -> None:
 
 def test_shares_outside_0_to_1_stay_shares() -> None:
     fig = difference.draw(SHARES, [{"token": "a", "share": -0.14}], [{"token": "a", "share": 0.2}], ("one", "two"))
-    assert fig.data[-1].text == ("a: −14 % → 20 %",) and fig.layout.xaxis.tickformat == ".1~%"
+    assert lines(fig) == ["a: −14 % → 20 %"] and fig.panels[0].marks[0].unit == "share"
 
 
 def test_a_view_without_a_measure_has_no_difference() -> None:
     assert difference.draw(SimpleNamespace(rows=lambda result: result), [], [], ("one", "two")) is None
     assert difference.draw(LISTS, [], [], ("one", "two")) is None
-
-
-def test_two_figures_share_the_wider_scales() -> None:
-    first, second = (Chart([{"type": "heatmap", "z": [[top]], "zmin": 0, "zmax": top}]) for top in (1.0, 3.0))
-    first.update_layout(xaxis={"range": [0, 1]}, yaxis={"type": "log", "range": [4, 0]})
-    second.update_layout(xaxis={"range": [-2, 0.5]}, yaxis={"type": "log", "range": [1, 0]})
-    difference.share_scales(first, second)
-    assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
-    assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)
-    assert first.data[0].zmax == second.data[0].zmax == 3
-    results = [attention.run(CheckpointRegistry().get(name), "The cat sat.") for name in ("mini", "tiny")]
-    first, second = (attention_figure.draw(result) for result in results)
-    difference.share_scales(first, second)
-    assert [fig.layout.xaxis.range[1] for fig in (first, second)] == [12, results[1].every.shape[1]]
 
 
 def test_unlisted_numbers_are_looked_up() -> None:
@@ -119,7 +115,7 @@ def test_unlisted_numbers_are_looked_up() -> None:
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)
     fig = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
-    message = [text for part in fig.data if part.mode == "text" for text in part.text]
+    message = lines(fig)
     assert len(message) == 16 and not any("not listed" in line for line in message)
     expected = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
     best = first.blanks[0].candidates[0]
@@ -144,7 +140,7 @@ def test_of_each_head_the_largest_change_is_named_in_words() -> None:
     first, second = (attention.run(mini, text) for text in ("The cat didn't sleep.", "The dog didn't sleep."))
     fig = difference.draw(attention, first, second, ("one", "two"))
     assert fig is not None
-    labels = fig.data[-1].text
+    labels = lines(fig)
     heads = [label.partition(" (")[0] for label in labels]
     assert len(set(heads)) == len(heads) == difference.DRAWN
     keys, ours, theirs = difference.most_different(attention, first, second, None)

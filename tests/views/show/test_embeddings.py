@@ -1,9 +1,7 @@
 """Figure for the four views of vectors: the result's own numbers, names that do not overlap, tokens shown as typed."""
 
-import json
 import re
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from bertexplorer.answers.vectors import cosines
 from bertexplorer.answers.word_occurrences import Occurrence
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import Figure
-from bertexplorer.charts.scatter import PHONE, Name, excerpt, overlap, place_names, text_box
+from bertexplorer.charts.style import excerpt
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views.embedding_map import compute as maps, show as embedding_map
 from bertexplorer.views.embedding_map.compute import EmbeddingMap, Neighbour, Point
@@ -125,22 +123,7 @@ def test_figures_are_valid_and_escaped(figure: Any, result: Any) -> None:
 def test_a_figure_of_ten_thousand_points_is_small() -> None:
     for unit in ("tokens", "sentences"):
         fig = embedding_map.draw(a_map(10_000, unit=unit))
-        assert len(fig.to_json()) < 3_000_000 and fig.data[0].type == "scatter"  # of the bundle that the page loads
-
-
-def test_names_do_not_overlap() -> None:
-    names = [
-        Name(point, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
-        for i, point in enumerate(SEED.normal(size=(80, 2)))
-    ]
-    sides = place_names(names, 400, [[-3, 3], [-3, 3]])
-    assert 15 < len(sides) < 80 and 0 in sides
-    boxes = []
-    for i, side in sides.items():
-        x, y = ((float(v) + 3) / 6 * size for v, size in zip(names[i].place, (PHONE, 400), strict=True))
-        boxes.append(text_box(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
-    assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
-    assert all(b[0] >= 0 and b[2] <= PHONE and b[1] >= 0 and b[3] <= 400 for b in boxes)
+        assert len(fig.to_json()) < 3_000_000
 
 
 def test_an_excerpt_keeps_the_word() -> None:
@@ -163,8 +146,9 @@ def test_the_sentences_say_what_is_left_out() -> None:
 
 
 def test_the_strip_is_coloured_by_nearness_to_a_chosen_token() -> None:
-    assert embedding_map.draw(a_map()).data[0].customdata[4] == {"set": {"point": -1}, "picked": "0:4-5"}
-    assert embedding_map.draw(a_map(unit="sentences")).data[0].customdata[4] == {"set": {"point": 4}}
+    by_unit = {unit: embedding_map.draw(a_map(unit=unit)).panels[0].marks for unit in ("tokens", "sentences")}
+    assert by_unit["tokens"][-1].doors[4] == {"set": {"point": -1}, "picked": "0:4-5"}
+    assert by_unit["sentences"][-1].doors[4] == {"set": {"point": 4}}
     assert embedding_map.colours(a_map()) == pytest.approx({i: max(0.0, i / 4 - 1) for i in range(9)})
     assert embedding_map.colours(a_map(unit="sentences")) == embedding_map.colours(a_map(chosen=None)) == {}
 
@@ -188,18 +172,3 @@ def test_the_curves_are_drawn_on_the_scale_of_the_cells() -> None:
         lines = {line.name: line.values for line in mark.lines}
         assert ("random words" in lines) != subtract
         np.testing.assert_allclose(lines["the word"], result.mean - (result.baseline if subtract else 0), atol=1e-6)
-
-
-def test_names_in_space_do_not_overlap_as_the_figure_opens() -> None:
-    """The corners of the cube are where plotly's camera shows them; of names in one place, one is written."""
-    corners = np.array(list(np.ndindex(2, 2, 2)), dtype=float)
-    seen = embedding_map.seen_from_the_camera(corners, corners)
-    assert seen[0].tolist() == pytest.approx([0, 0]) and seen[-1].tolist() == pytest.approx([0, 0])  # towards the eye
-    assert seen[1][1] > 0.5 and seen[6][1] < -0.5, "z is up"
-    near = replace(a_map(8, axes=3), places=np.repeat(corners[:1], 8, axis=0) + SEED.normal(scale=1e-3, size=(8, 3)))
-    far = replace(a_map(8, axes=3), places=corners)
-    written = []
-    for result in (near, far):
-        figure = json.loads(embedding_map.draw(result).to_json())
-        written.append([trace["text"] for trace in figure["data"] if trace.get("mode") == "text"][0])
-    assert len(written[0]) >= 1 and len(written[1]) >= 5
