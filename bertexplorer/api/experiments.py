@@ -13,7 +13,7 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, p
 from bertexplorer.api.models import StrictModel
 from bertexplorer.api.problems import Route
 from bertexplorer.api.run_models import FileId, run_json, status
-from bertexplorer.api.runs import chart_json, owner
+from bertexplorer.api.runs import owner
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import pretraining
 from bertexplorer.runs.experiments import MAX_MINUTES, Arm, ExperimentService, Trial
@@ -78,7 +78,7 @@ class TrialReportModel(BaseModel):
     can: list[str]
     arms: list[dict[str, Any]] = Field(description="name and run of each arm, and what was measured last.")
     verdicts: list[str] = Field(description="Whether the finished runs agree with the papers.")
-    chart: dict[str, Any] | None = Field(description="The curves: data and layout for plotly.js.")
+    chart: dict[str, Any] | None = Field(description="The curves: panels of marks.")
     said: str
     note: str
 
@@ -108,7 +108,7 @@ def report(trial: Trial) -> dict[str, Any]:
         "can": [action for action, can in possible.items() if can],
         "arms": [arm_json(arm) for arm in trial.arms],
         "verdicts": verdicts(trial.experiment, trial.final_measures()),
-        "chart": pretraining.draw(curves, measure, unit) if drawable else None,
+        "chart": pretraining.draw(curves, measure, unit).parts() if drawable else None,
         "said": pretraining.say(curves, measure, unit),
         "note": NOTE,
     }
@@ -165,7 +165,7 @@ def routes(service: ExperimentService, admission: Admission) -> APIRouter:
             with service.reading(body.experiment, owner(request)):
                 group = service.start(body.experiment, body.minutes, text, owner(request))
             found = report(service.find(group, owner(request)))
-            return Reply(orjson.dumps(found, default=chart_json), status=202)
+            return Reply(orjson.dumps(found), status=202)
 
         return admission.respond(request, compute, slow=True)
 
@@ -181,7 +181,7 @@ def routes(service: ExperimentService, admission: Admission) -> APIRouter:
 
     def found(find: Any) -> Response:
         try:
-            content = orjson.dumps(report(find()), default=chart_json)
+            content = orjson.dumps(report(find()))
         except ExplorerError as error:
             return to_response(problem(404, "Not found", str(error)))
         return to_response(Reply(content))

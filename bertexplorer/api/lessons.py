@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -77,7 +76,7 @@ def routes(
     def recorded(name: str) -> Response:
         """A run that lessons replay: its figure, a sentence about it, what was trained, and the command."""
         run = recording(PREFIX + name)
-        figure = orjson.Fragment(learning.draw(run.curves).to_json())
+        figure = learning.draw(run.curves).parts()
         said = learning.say(run.curves, higher=run.higher)
         about = {"title": run.title, "card": run.card, "command": run.command}
         return to_response(json_reply({**about, "said": said, "figure": figure}))

@@ -61,7 +61,7 @@ class TasksModel(BaseModel):
 
 
 class ReportModel(BaseModel):
-    """What a run has learned so far. A chart is data and layout for plotly.js, or has "marks"."""
+    """What a run has learned so far. A chart has panels of marks; that of an old suite may be plotly's."""
 
     run: RunModel
     can: list[str] = Field(description="What can be done with it: stop, resume, again, delete, try, influence …")

@@ -34,7 +34,6 @@ from bertexplorer.api.run_models import (
     run_json,
     task_json,
 )
-from bertexplorer.charts.chart import Chart
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import option_specs
@@ -262,7 +261,7 @@ def find_run(service: RunService, id: str, owner: str, answer: Any) -> Reply:
         run = service.jobs.run(id, owner)
     except ExplorerError as error:
         return problem(404, "Not found", str(error))
-    return Reply(orjson.dumps(answer(run), default=chart_json, option=orjson.OPT_SERIALIZE_NUMPY))
+    return json_reply(answer(run))
 
 
 def with_detail(service: RunService, request: Request, id: str, answer: Any) -> Reply:
@@ -286,12 +285,6 @@ def answered(
         return with_detail(service, request, id, lambda detail: answer(detail, send_line))
 
     return admission.respond(request, compute, slow=slow, queued=queued)
-
-
-def chart_json(value: Any) -> Any:
-    if isinstance(value, Chart):
-        return orjson.Fragment(value.to_json())
-    raise TypeError
 
 
 def followed(steps: Generator[float, None, dict[str, Any]], send_line: SendLine) -> dict[str, Any]:

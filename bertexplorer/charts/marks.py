@@ -171,7 +171,9 @@ class Tiles:
 @dataclass(frozen=True)
 class Line:
     """A line with a value for each step. *end*: the text next to its end, else its name. *hover*: for each step. *low*,
-    *high*: a band around it, for each step."""
+    *high*: a band around it, for each step. *at*: where the steps are on an axis of numbers; without them, the line is
+    level from one end to the other. *look*: what is drawn; the points of a line without points are found by the
+    pointer only. *faint*: whether it counts less than others."""
 
     name: str
     values: Numbers
@@ -181,13 +183,16 @@ class Line:
     hover: Sequence[str] = ()
     low: Numbers | None = None
     high: Numbers | None = None
+    at: Numbers = ()
+    look: Literal["both", "line", "points"] = "both"
+    faint: bool = False
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over the same *steps*, such as layers. *scale*: "linear", from 0 on, or "rank", where 1 is at the top and
-    each tenfold rank as far below. *chosen*: the step that a thin line marks. *doors*: for each step. *unit*: of the
-    numbers."""
+    """Lines over the same *steps*, such as layers, or, without steps, over numbers from 0 on, an axis that the panels
+    share. *scale*: "linear", from 0 on, or "rank", where 1 is at the top and each tenfold rank as far below. *chosen*:
+    the step that a thin line marks. *doors*: for each step. *unit*: of the values; *at_unit*: of the axis below."""
 
     kind: ClassVar = "lines"
     steps: Sequence[str]
@@ -198,6 +203,7 @@ class Lines:
     chosen: int | None = None
     doors: Sequence[Door] = ()
     unit: Unit = ""
+    at_unit: Unit = ""
 
 
 # Points

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import GREY, GROUPS, coloured, decimal, finish, label, safe
+from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, Text, Tone, Words, key
+from bertexplorer.charts.style import decimal
 
 LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
                "right", "chrf", "exact")  # fmt: skip
@@ -42,62 +40,62 @@ class Curve:
         return None
 
 
-def draw(curves: Sequence[Curve]) -> Chart:
+def draw(curves: Sequence[Curve]) -> Figure:
     """The metric above, losses below: a line for the training rows, points for the validation rows."""
-    fig = grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.2, row_heights=[0.55, 0.45])
+    metrics: list[Line] = []
+    losses: list[Line] = []
     floors: list[tuple[str, float]] = []
-    for curve, colour in zip(curves, GROUPS, strict=False):
-        metric(fig, curve, colour)
+    for curve, tone in zip(curves, GROUPS, strict=False):
+        metrics.append(metric_line(curve, tone))
+        name = f"{curve.name}, " if len(curves) > 1 else ""
+        losses += [training_loss(curve, name, tone), validation_loss(curve, name, tone)]
         if curve.floor and curve.floor not in floors:
             floors.append(curve.floor)
-            fig.add_hline(y=curve.floor[1], line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
-        losses(fig, curve, colour)
-    names = legend([curve.name for curve in curves], 18) if len(curves) > 1 else []
-    words = f"{curves[0].words if curves else ''}, on the validation rows"
-    dotted = [f"dotted: {name}, {format_metric(curves[0].metric, value)}" for name, value in floors]
-    head = [*names, *(safe(line) for heading in (words, *dotted) for line in wrap(heading, 42))]
-    fig.add_annotation(kit.above("<br>".join(head), row=1, size=13))
-    fig.add_annotation(kit.above("Loss. Line: training rows,<br>points: validation rows", row=2, size=13))
-    fig.update_xaxes(rangemode="tozero", fixedrange=True)
-    fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
-    fig.update_yaxes(fixedrange=True)
-    if curves and is_share(curves[0].metric):
-        values = [value for curve in curves for _, value in curve.evaluations] + [value for _, value in floors]
-        fig.update_yaxes(range=[min([0.0, *values]), 1], row=1, col=1)  # a correlation may be below 0
-    return finish(fig, 440 + 17 * len(head), margin={"l": 52, "r": 16, "t": 20 + 17 * len(head), "b": 44})
+    dotted = []
+    for name, value in floors:
+        dotted.append(Words(f"dotted: {name}, {format_metric(curves[0].metric, value)}"))
+        metrics.append(Line(name, [value], "", "grey", "dot", [dotted[-1].text] * 2, look="line"))
+
+    in_share = bool(curves) and is_share(curves[0].metric)
+    marks: list[Mark] = [Lines((), metrics, high=1 if in_share else None, unit="share" if in_share else "")]
+    if len(curves) > 1:
+        marks.append(run_key([curve.name for curve in curves]))
+    if dotted:
+        marks.append(Text(dotted))
+    title = f"{curves[0].words if curves else ''}, on the validation rows"
+    return Figure(
+        [
+            Panel(marks, title),
+            Panel([Lines((), losses)], "Loss. Line: training rows, points: validation rows", "epoch"),
+        ]
+    )
 
 
-def legend(names: Sequence[str], length: int) -> list[str]:
-    """Lines of two names each, with the colours of their curves."""
-    entries = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, GROUPS, strict=False)]
-    return ["   ".join(entries[i : i + 2]) for i in range(0, len(entries), 2)]
+def run_key(names: Sequence[str]) -> Text:
+    """The names of runs with the colours of their curves."""
+    return key(*(("●", tone, name) for name, tone in zip(names, GROUPS, strict=False)))
 
 
-def metric(fig: Chart, curve: Curve, colour: str) -> None:
-    epochs, values = zip(*curve.evaluations, strict=True) if curve.evaluations else ((), ())
-    tip = f"{label(curve.name, 28)}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>"
-    fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
+def metric_line(curve: Curve, tone: Tone) -> Line:
+    points = curve.evaluations
+    hover = [f"{curve.name}, epoch {epoch:.2f}: {format_metric(curve.metric, value)}" for epoch, value in points]
+    values = [value for _, value in points]
+    return Line(curve.name, values, "", tone, hover=hover, at=[epoch for epoch, _ in points])
 
 
-def losses(fig: Chart, curve: Curve, colour: str) -> None:
-    steps = [e for e in curve.events if e["event"] == "steps"]
-    trained = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
-    evaluated = [
-        (e["epoch"], e["metrics"]["loss"]) for e in curve.events if e["event"] == "evaluated" and "loss" in e["metrics"]
-    ]
-    for points, mode, width in ((trained, "lines", 1.5), (evaluated, "markers", 0)):
-        fig.add_scatter(
-            x=[x for x, _ in points],
-            y=[y for _, y in points],
-            mode=mode,
-            line={"color": colour, "width": width},
-            marker={"color": colour, "size": 9},
-            opacity=0.55 if mode == "lines" else 1,
-            cliponaxis=False,
-            hovertemplate="epoch %{x:.2f}: %{y:.3f}<extra></extra>",
-            row=2,
-            col=1,
-        )
+def training_loss(curve: Curve, name: str, tone: Tone) -> Line:
+    """The mean of the losses at each step; a long run has hundreds of them."""
+    steps = [event for event in curve.events if event["event"] == "steps"]
+    epochs = [event["epoch"] for event in steps]
+    losses = [sum(event["loss"].values()) / max(1, len(event["loss"])) for event in steps]
+    return Line(f"{name}training rows", losses, "", tone, at=epochs, look="line", faint=True)
+
+
+def validation_loss(curve: Curve, name: str, tone: Tone) -> Line:
+    found = [event for event in curve.events if event["event"] == "evaluated" and "loss" in event["metrics"]]
+    epochs = [event["epoch"] for event in found]
+    losses = [event["metrics"]["loss"] for event in found]
+    return Line(f"{name}validation rows", losses, "", tone, at=epochs, look="points")
 
 
 def is_share(metric: str) -> bool:

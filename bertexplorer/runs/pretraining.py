@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart, grid
-from bertexplorer.charts.style import GROUPS, finish, label, percent
-from bertexplorer.runs.learning import legend
+from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel
+from bertexplorer.charts.style import percent
+from bertexplorer.runs.learning import run_key
 
 WORDS = {"probe": "Accuracy of the frozen probe", "pairs_accuracy": "Accuracy at the masks of held-out text"}
 UNITS = {"minutes": "minutes of training", "step": "step"}
@@ -30,23 +29,21 @@ class Curve:
         ]
 
 
-def draw(curves: Sequence[Curve], measure: str, unit: str) -> Chart:
-    """The *measure* of the experiment above, the other one below; a colour for each run, named next to its end."""
-    order = [measure, *(other for other in WORDS if other != measure)]
-    fig = grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
-    for row, key in enumerate(order, 1):
-        for curve, colour in zip(curves, GROUPS, strict=False):
-            points = curve.points(key, unit)
-            x, y = [x for x, _ in points], [y for _, y in points]
-            tip = f"{label(curve.name, 28)}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>"
-            fig.add_trace(kit.line(x, y, colour, size=7, hovertemplate=tip), row, 1)
-        fig.add_annotation(kit.above(WORDS[key], row=row))
-    lines = legend([curve.name for curve in curves], 20)
-    fig.add_annotation(kit.above("<br>".join(lines), 32, size=13))
-    fig.update_xaxes(rangemode="tozero", fixedrange=True)
-    fig.update_xaxes(title={"text": UNITS[unit], "standoff": 4}, row=2, col=1)
-    fig.update_yaxes(fixedrange=True, tickformat=".1~%", range=[0, 1])
-    return finish(fig, 480, margin={"l": 52, "r": 20, "t": 44 + 20 * len(lines), "b": 44})
+def draw(curves: Sequence[Curve], measure: str, unit: str) -> Figure:
+    """The *measure* of the experiment above, the other one below; a colour for each run."""
+    panels: list[Panel] = []
+    for kind in (measure, *(other for other in WORDS if other != measure)):
+        lines = []
+        for curve, tone in zip(curves, GROUPS, strict=False):
+            points = curve.points(kind, unit)
+            hover = [f"{curve.name}, {unit} {at:.1f}: {percent(value)}" for at, value in points]
+            values = [value for _, value in points]
+            lines.append(Line(curve.name, values, "", tone, hover=hover, at=[at for at, _ in points]))
+        marks: list[Mark] = [Lines((), lines, high=1, unit="share")]
+        if not panels:
+            marks.append(run_key([curve.name for curve in curves]))
+        panels.append(Panel(marks, WORDS[kind], UNITS[unit] if panels else ""))
+    return Figure(panels)
 
 
 def say(curves: Sequence[Curve], measure: str, unit: str) -> str:

@@ -42,7 +42,7 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
     # All rows are read for the wrong ones, which is too much for each look at a run that goes on.
     predictions = [] if run.state in LIVE_STATES else service.predictions(detail)
     return found | {
-        "chart": learning.draw(curves) if any(each.evaluations for each in curves) else None,
+        "chart": learning.draw(curves).parts() if any(each.evaluations for each in curves) else None,
         "said": learning.say(curves, higher=task.HIGHER),
         "links": links(detail),
         "advice": advice(detail),

@@ -263,7 +263,7 @@ def test_missing_lessons_and_parts_are_reported(path: str, message: str, pupil: 
 def test_a_recorded_run_comes_with_its_figure(pupil: httpx.Client) -> None:
     result = pupil.get("/lessons/runs/classification").json()
     assert set(result) == {"title", "card", "command", "said", "figure"}
-    assert result["figure"]["data"] and result["said"].endswith(".") and result["command"].startswith("bertexplorer ")
+    assert result["figure"]["panels"] and result["said"].endswith(".") and result["command"].startswith("bertexplorer ")
 
 
 def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:

@@ -53,7 +53,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     page.locator("#start").click()
     expect(page.locator(".arm")).to_have_count(2)
     expect(page.locator(".arm .state", has_text="finished")).to_have_count(2, timeout=SOON)
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .marks .lines").first).to_be_visible()
     expect_said(page, "MLM + NSP:")
     expect(page.locator("#summary")).to_contain_text("random weights")
     expect(page.locator("#runs .run.chosen")).to_contain_text("finished: 2 runs")

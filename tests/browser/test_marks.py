@@ -29,6 +29,7 @@ from bertexplorer.charts.marks import (
     Token,
     Tokens,
     Words,
+    key,
 )
 from tests.browser.conftest import opened
 
@@ -72,6 +73,11 @@ def cells(rows: int, columns: int, **more: Any) -> Cells:
     return Cells([f"row {i}" for i in range(rows)], [f"column {j}" for j in range(columns)], values, **more)
 
 
+def level() -> Line:
+    return Line("always the same", [366_400.0], tone="grey", dash="dot", look="line")
+
+
+KEY = ("●", "blue", "a run with a name that is longer than what a phone has room for")
 NUMBERS = [str(i) for i in range(1, len(ODD) + 1)]
 MANY = [str(i) for i in range(1, 65)]
 PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -118,6 +124,24 @@ FIGURES = {
             Panel([Lines(STEPS, [Line("a", [30_000.0] * 25, "30,000 a"), Line("b", [1.0] * 25, "1 b")], "rank")]),
             Panel([Lines(["in"], [Line("a", [NAN], "?"), Line("b", [0.0], "0")], unit="share")]),
         ]
+    ),
+    "curves": Figure(
+        [
+            Panel([Lines((), [Line(ODD[4], [0.1, NAN, 0.9], at=[0, 1, 2.7]), level()], unit="share"), key(KEY, KEY)]),
+            Panel([Lines((), [Line("a", [*range(500)], "", at=[*range(500)], look="line", faint=True)])], x=ODD[0]),
+            Panel(
+                [
+                    Lines(
+                        (),
+                        [Line("a", [1e9, -3e5], at=[0, 1], low=[0, 0], high=[2e9, 0], look="points")],
+                        at_unit="share",
+                    )
+                ]
+            ),
+        ]
+    ),
+    "curves that have not begun": Figure(
+        [Panel([Lines((), [Line("a", []), level()])]), Panel([Lines((), [Line("a", [0.5], at=[0], look="line")])])]
     ),
     "histogram": Figure([Panel([Histogram([0.1, 0.2, 0.3], [0, 5, 1], low=0, high=1), Rule(0.95)], "h", "cosine")]),
     "histogram of one": Figure([Panel([Histogram([1.0], [0])])]),
@@ -199,6 +223,35 @@ def test_the_pointer_and_the_keyboard_read_a_mark_and_press_it(browser: Browser,
         expect(page.locator("#figure .mark:focus")).to_have_attribute("role", "button")
         page.keyboard.press("Enter")
         expect(page.locator("#pair textarea")).to_have_value("The market fell.")
+
+
+def test_a_curve_that_grows_leaves_pointer_and_focus_where_they_are(page: Page) -> None:
+    def grown(steps: int) -> str:
+        losses = Line("training rows", [1 / (1 + step / 50) for step in range(steps)], at=[*range(steps)], look="line")
+        points = Line("run", [0.5] * (steps // 100), at=[*range(0, steps - steps % 100, 100)], end="")
+        return Figure([Panel([Lines((), [points])]), Panel([Lines((), [losses])], x="step")]).to_json()
+
+    show = "figure => document.querySelector('#figure').show(JSON.parse(figure), 'said')"
+    page.goto(page.url)
+    page.wait_for_selector("#figure .marks")
+    page.evaluate(show, grown(200))
+    tip = page.locator("#figure .tip")
+    page.locator("#figure .mark").first.hover()
+    expect(tip).to_have_text("run, 0: 0.5")
+    page.evaluate(show, grown(320))
+    expect(tip).to_be_visible()
+    expect(tip).to_have_text("run, 0: 0.5")
+
+    # With the keyboard, a line is one mark, however many steps it has; what it says grows with it.
+    page.mouse.move(2, 2)
+    page.locator("#figure .marks").focus()
+    page.keyboard.press("End")
+    expect(tip).to_have_text("training rows, step 319: 0.1355")
+    expect(page.locator("#figure .mark")).to_have_count(4)
+    page.evaluate(show, grown(420))
+    expect(tip).to_have_text("training rows, step 419: 0.1066")
+    focused = "[...document.querySelectorAll('#figure .mark')].indexOf(document.activeElement)"
+    assert page.evaluate(focused) == 4
 
 
 def test_two_answers_have_one_scale(browser: Browser, address: str) -> None:

@@ -42,7 +42,7 @@ def test_a_file_is_checked_trained_on_and_tried(browser: Browser, page: Page, tm
     page.locator("#start").click()
     expect(page.locator("#headline .state")).to_contain_text("finished", timeout=SOON)
     expect(page.locator("#headline h2")).to_have_text("<b>films</b>")
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .marks .lines").first).to_be_visible()
     expect(page.locator(".run", has_text="films")).to_have_count(before + 1)  # two presses start one
     expect(page.get_by_label("Name of the run")).to_have_value("")
     expect(page.locator("#start-from option", has_text="<b>films</b>")).to_have_count(1)  # without a reload

@@ -1,12 +1,16 @@
 """Learning curves and confusion matrices: from step 0, with the baseline, several runs in one figure."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from bertexplorer.charts import confusion
 from bertexplorer.charts.adaptors import chart
+from bertexplorer.charts.marks import Figure, Line
 from bertexplorer.runs import learning
 from bertexplorer.runs.learning import Curve
 from tests.views.show.conftest import EVIL
+from tests.views.show.test_draw import check
 
 
 def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
@@ -17,26 +21,45 @@ def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
     return entries
 
 
+def lines(fig: Figure, panel: int) -> Sequence[Line]:
+    return fig.panels[panel].marks[0].lines
+
+
 def curve(*values: float, name: str = "run", floor: float | None = 0.5) -> Curve:
     return Curve(name, "accuracy", "Accuracy", events(list(values), floor))
 
 
 def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     fig = learning.draw([curve(0.4, 0.7, 0.6)])
-    assert list(fig.data[0].x) == [0, 1, 2] and list(fig.data[0].y) == [0.4, 0.7, 0.6]
-    assert list(fig.data[1].x) == [0.5, 1.5, 2.5] and fig.data[1].y[0] == pytest.approx(0.7)
-    assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
+    check(fig)
+    accuracy, floor = lines(fig, 0)
+    assert accuracy.at == [0, 1, 2] and accuracy.values == [0.4, 0.7, 0.6]
+    assert accuracy.hover == ["run, epoch 0.00: 40.0 %", "run, epoch 1.00: 70.0 %", "run, epoch 2.00: 60.0 %"]
+    assert floor.values == [0.5] and floor.dash == "dot" and not floor.at, "level from one end to the other"
+    trained, evaluated = lines(fig, 1)
+    assert trained.at == [0.5, 1.5, 2.5] and trained.values[0] == pytest.approx(0.7) and trained.look == "line"
+    assert evaluated.values == pytest.approx([0.6, 0.3, 0.4]) and evaluated.look == "points"
+
+
+def test_several_runs_have_their_own_colours_and_one_key() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
-    assert len(fig.data) == 6 and "<img" not in fig.to_json()
+    check(fig)
+    assert [line.name for line in lines(fig, 0)] == [EVIL, "b", EVIL] and len(lines(fig, 1)) == 4
+    assert [line.tone for line in lines(fig, 0)] == ["blue", "orange", "grey"]
+    _, names, floors = fig.panels[0].marks
+    assert [(part.text, part.tone) for part in names.lines[0]] == [
+        ("●", "blue"), (f" {EVIL}", "grey"), (" · ", "grey"), ("●", "orange"), (" b", "grey")]  # fmt: skip
+    assert [line.text for line in floors.lines] == [f"dotted: {EVIL}, 50.0 %"]
 
 
 def test_shares_have_an_axis_from_0_to_1_and_correlations_one_to_1() -> None:
     for values in ((0.4,), (0.4, 0.7, 0.6), ()):
-        assert tuple(learning.draw([curve(*values)]).layout.yaxis.range) == (0, 1)
+        fig = learning.draw([curve(*values)])
+        assert tuple(chart(fig).layout.yaxis.range) == (0, pytest.approx(1.08)) and fig.panels[0].marks[0].high == 1
     below = Curve("run", "spearman", "Spearman", [{"event": "evaluated", "epoch": 0.0, "metrics": {"spearman": -0.2}}])
-    assert tuple(learning.draw([below]).layout.yaxis.range) == (-0.2, 1)
+    assert tuple(chart(learning.draw([below])).layout.yaxis.range) == (-0.2, pytest.approx(1.08))
     perplexity = Curve("run", "perplexity", "", [{"event": "evaluated", "epoch": 0.0, "metrics": {"perplexity": 9.0}}])
-    assert learning.draw([perplexity]).layout.yaxis.range is None
+    assert learning.draw([perplexity]).panels[0].marks[0].high is None
 
 
 def test_the_sentence_gives_the_best_value_of_each_run_and_the_baseline() -> None:

@@ -11,12 +11,17 @@ from bertexplorer.charts.marks import Line, Lines
 from bertexplorer.charts.style import GREY, label, safe
 
 TALL, RANKS = 150, 250  # pixels
+CURVES = 200  # of lines over numbers
 SHARE = 0.64  # of the panel for the lines; their names take the rest
+REACH = 1.05  # where names begin, of the axis of numbers
 FEW = 13  # steps up to which points are large, and all are named
+MODES = {"both": "lines+markers", "line": "lines", "points": "markers"}
 
 
 def height(mark: Lines) -> int:
-    return RANKS if mark.scale == "rank" else TALL
+    if mark.scale == "rank":
+        return RANKS
+    return TALL if mark.steps else CURVES
 
 
 def above(mark: Lines) -> int:
@@ -25,32 +30,27 @@ def above(mark: Lines) -> int:
 
 def draw(fig: Chart, mark: Lines, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
-    count = len(mark.steps)
+    reach = max([0.0, *(float(at) for line in mark.lines for at in line.at)]) or 1.0
     # 1. Bands and lines.
     for line in mark.lines:
         if line.low is not None and line.high is not None:
-            draw_band(fig, line, panel)
-    size = 7 if count <= FEW else 5
+            draw_band(fig, line, places(mark, line, reach), panel)
     for line in mark.lines:
-        pairs = zip(mark.steps, line.values, strict=False)  # a line may end before the last step
-        texts = line.hover or [f"{line.name}, {step}: {value:.2f}" for step, value in pairs]
-        style: kit.Part = {"dash": line.dash, "size": size, "hovertext": [*map(hover, texts)]}
-        values = np.asarray(line.values, dtype=float).tolist()
-        style["hovertemplate"] = "%{hovertext}<extra></extra>"
-        fig.add_trace(kit.line(list(range(len(values))), values, COLOURS[line.tone], **style), **panel)
+        draw_line(fig, mark, line, places(mark, line, reach), panel)
     # 2. Both scales.
     ends = draw_scale(fig, mark, panel)
+    named = [line for line in mark.lines if (line.name if line.end is None else line.end)]
     left, right = place.across
-    domain = [left, left + SHARE * (right - left)]
-    ticks = kit.ticks([safe(step) for step in mark.steps], step=1 if count <= FEW else 6)
-    fig.update_xaxes({**kit.layer_axis(count, 1), **ticks, "domain": domain}, **panel)
+    draw_steps(fig, mark, reach, [left, left + (SHARE if named else 1) * (right - left)], panel)
     if mark.chosen is not None:
         fig.add_vline(mark.chosen, line={"color": GREY, "width": 1}, **panel)
     # 3. The names next to the ends of the lines.
-    last = [finite[-1] if (finite := finite_values(line)) else 0.0 for line in mark.lines]
-    names = [label(line.name if line.end is None else line.end, LETTERS) for line in mark.lines]
-    colours = [COLOURS[line.tone] for line in mark.lines]
-    x = count - 1 + kit.room(count)
+    if not named:
+        return
+    last = [finite[-1] if (finite := finite_values(line)) else 0.0 for line in named]
+    names = [label(line.name if line.end is None else line.end, LETTERS) for line in named]
+    colours = [COLOURS[line.tone] for line in named]
+    x = len(mark.steps) - 1 + kit.room(len(mark.steps)) if mark.steps else REACH * reach
     if mark.scale == "rank":
         exponents = [float(np.log10(max(1.0, value))) for value in last]
         trace = kit.line_names(x, exponents, names, colours, ends, place.height)
@@ -60,12 +60,43 @@ def draw(fig: Chart, mark: Lines, place: Place) -> None:
     fig.add_trace(trace, **panel)
 
 
-def draw_band(fig: Chart, line: Line, panel: dict[str, Any]) -> None:
+def places(mark: Lines, line: Line, reach: float) -> list[float]:
+    """Where the values of a line are: at its steps or its numbers; a line without these is level."""
+    if mark.steps:
+        return [float(step) for step in range(len(line.values))]
+    if len(line.at) or not len(line.values):
+        return [float(at) for at in line.at]
+    return [0.0, reach]
+
+
+def draw_line(fig: Chart, mark: Lines, line: Line, x: list[float], panel: dict[str, Any]) -> None:
+    values = np.asarray(line.values, dtype=float).tolist()
+    y = values * 2 if len(x) == 2 and len(values) == 1 else values  # level
+    steps = mark.steps or [f"{at:.3g}" for at in x]
+    texts = line.hover or [f"{line.name}, {step}: {value:.2f}" for step, value in zip(steps, y, strict=False)]
+    style: kit.Part = {"dash": line.dash, "size": 7 if len(x) <= FEW else 5, "mode": MODES[line.look]}
+    style |= {"hovertext": [*map(hover, texts)], "hovertemplate": "%{hovertext}<extra></extra>"}
+    if line.faint:
+        style["opacity"] = 0.6
+    fig.add_trace(kit.line(x, y, COLOURS[line.tone], **style), **panel)
+
+
+def draw_steps(fig: Chart, mark: Lines, reach: float, domain: list[float], panel: dict[str, Any]) -> None:
+    """Draw the horizontal axis."""
+    count = len(mark.steps)
+    if mark.steps:
+        ticks = kit.ticks([safe(step) for step in mark.steps], step=1 if count <= FEW else 6)
+        fig.update_xaxes({**kit.layer_axis(count, 1), **ticks, "domain": domain}, **panel)
+        return
+    form = {"tickformat": ".0%"} if mark.at_unit == "share" else {}
+    fig.update_xaxes(range=[-0.02 * reach, REACH * reach], domain=domain, fixedrange=True, nticks=6, **form, **panel)
+
+
+def draw_band(fig: Chart, line: Line, x: list[float], panel: dict[str, Any]) -> None:
     """The band around a line."""
     low, high = (np.asarray(edge, dtype=float).tolist() for edge in (line.low, line.high))
-    steps = list(range(len(low)))
     fill = {"fill": "toself", "fillcolor": COLOURS[line.tone], "opacity": 0.18, "line": {"width": 0}}
-    fig.add_scatter(x=[*steps, *steps[::-1]], y=[*high, *low[::-1]], mode="lines", hoverinfo="skip", **fill, **panel)
+    fig.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", hoverinfo="skip", **fill, **panel)
 
 
 def draw_scale(fig: Chart, mark: Lines, panel: dict[str, Any]) -> tuple[float, float]:

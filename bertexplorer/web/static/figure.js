@@ -46,6 +46,7 @@ class Figure extends HTMLElement {
   #plotly = null;
   #resizeObserver = null;
   #unwatch = null;  // stops a picture from following the width
+  #attended = null;  // how a pointer and a keyboard read the marks
   #pendingMark = null;  // a mark that was pressed while the next figure was loading: its place among them
   figure = null;
   stale = false;  // the next figure is loading
@@ -102,29 +103,29 @@ class Figure extends HTMLElement {
 
   /** Draw marks, in the size of the place; they are drawn anew when the place changes. */
   #showMarks(figure, said) {
-    const hadFocus = this.contains(document.activeElement);
+    const hadFocus = this.contains(document.activeElement), before = this.#attended?.now();
     this.#clear();
     const host = h("div", { class: "drawn" });
     if (figure.buttons) this.append(this.#buttons(figure.buttons));
     this.append(host);
     let drawn = [];
-    const paint = () => {
+    const paint = (before) => {
       const by = magnification(this, drawMarks(figure, WIDE).height);
       const { svg, height, marks } = drawMarks(figure, Math.max(NARROWEST, Math.round(this.clientWidth / by)));
       drawn = marks;
       this.style.minHeight = `${Math.round(by * height)}px`;
       host.replaceChildren(svg);
-      this.#unwatch?.();
-      this.#unwatch = attend(host, svg, marks, said, (door, at) => {
+      this.#attended?.end();
+      this.#attended = attend(host, svg, marks, said, (door, at) => {
         if (this.stale) this.#pendingMark = at; else this.#fire(door);
-      });
+      }, before);
     };
     try {
-      paint();
+      paint(before);
     } catch (error) {
       this.#fail(error);
     }
-    if (hadFocus) host.firstChild.focus();
+    if (hadFocus && !host.contains(document.activeElement)) host.firstChild.focus();
     const pressed = drawn[this.#pendingMark];
     this.#pendingMark = null;
     if (pressed?.door) setTimeout(() => this.#fire(pressed.door));  // once the page shows this answer
@@ -132,7 +133,7 @@ class Figure extends HTMLElement {
     this.#resizeObserver = new ResizeObserver(() => {
       if (this.clientWidth === width || !this.clientWidth) return;
       width = this.clientWidth;
-      paint();
+      paint(this.#attended.now());
     });
     this.#resizeObserver.observe(this);
   }
@@ -165,7 +166,8 @@ class Figure extends HTMLElement {
     if (this.plot) this.#plotly.purge(this.plot);
     this.#resizeObserver?.disconnect();
     this.#unwatch?.();
-    this.#unwatch = null;
+    this.#attended?.end();
+    this.#unwatch = this.#attended = null;
     this.plot = null;
     this.replaceChildren();
   }

@@ -42,7 +42,7 @@ export function draw(figure, width) {
     const apart = apartIn(row);
     let x = 0, tallest = 0, aligned = null;
     row.forEach(({ x: axis, y: down, wide, mark, beside }, i) => {
-      const found = KINDS[mark.kind].draw(mark, wide, { ...pen, beside, row: aligned, y: down });
+      const found = KINDS[mark.kind].draw(mark, wide, { ...pen, beside, row: aligned, x: axis, y: down });
       if (row.length > 1) aligned ??= found.row;
       const inside = [...heads[i].drawn, `<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`];
       let { height } = found;

@@ -4,17 +4,18 @@ import { h } from "./kit.js";
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 /** Let people read and press the *marks* of *svg*, which lies in *host* and is called *said*. *open* gets the door of one that is
- *  pressed, and its place among them. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns a function
- *  that ends it. */
-export function attend(host, svg, marks, said, open) {
+ *  pressed, and its place among them. The drawing is one stop of the tab key; arrow keys go from mark to mark. Returns {end, now}:
+ *  *end* ends it, and *now* says what is shown, which *before*, that of the drawing that this one replaces, goes on with. */
+export function attend(host, svg, marks, said, open, before = {}) {
   const tip = h("div", { class: "tip", hidden: true });
   host.append(tip);
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", said);
-  let shown = null, inside = null;  // the mark under the pointer; the part of it, of an image
+  let shown = null, inside = null;  // the mark that is read; the part of it, of an image
+  let pointer = null;  // the last event of a pointer over the drawing
 
-  const show = (element, pointer) => {
+  const show = (element) => {
     const mark = element && marks[element.dataset.at];
     if (element === shown && !mark?.at) return;
     shown?.classList.remove("pointed");
@@ -43,15 +44,16 @@ export function attend(host, svg, marks, said, open) {
     element.focus();
   };
 
-  svg.addEventListener("pointermove", (event) => show(event.target.closest(".mark"), event));
-  svg.addEventListener("pointerleave", () => show(null));
+  svg.addEventListener("pointermove", (event) => { pointer = event; show(event.target.closest(".mark")); });
+  svg.addEventListener("pointerleave", () => { pointer = null; show(null); });
   svg.addEventListener("click", (event) => {
     const element = event.target.closest(".mark");
     if (!element) return;
-    show(element, event);  // a finger does not hover
+    pointer = event;  // a finger does not hover
+    show(element);
     press(element);
   });
-  svg.addEventListener("focusin", ({ target }) => show(target.closest(".mark")));
+  svg.addEventListener("focusin", ({ target }) => { pointer = null; show(target.closest(".mark")); });
   svg.addEventListener("focusout", () => show(null));
   svg.addEventListener("keydown", (event) => {
     const all = [...svg.querySelectorAll(".mark")], at = all.indexOf(document.activeElement), step = STEPS[event.key];
@@ -64,7 +66,21 @@ export function attend(host, svg, marks, said, open) {
     else return;
     event.preventDefault();
   });
-  return () => tip.remove();
+
+  // A drawing that replaces another goes on where that was: with the mark in focus, and with the pointer over it.
+  const name = (element) => { const { called, hover } = marks[element.dataset.at]; return called ?? hover; };
+  const focused = before.focused && [...svg.querySelectorAll(".mark")].find((one) => name(one) === before.focused);
+  if (focused) go(focused);
+  if (before.pointer) {
+    ({ pointer } = before);
+    const element = host.getRootNode().elementFromPoint(pointer.clientX, pointer.clientY)?.closest(".mark");
+    if (svg.contains(element)) show(element);
+  }
+  const now = () => {
+    const active = svg.contains(document.activeElement) && document.activeElement.closest(".mark");
+    return { pointer, focused: active && name(active) };
+  };
+  return { end: () => tip.remove(), now };
 }
 
 /** Put *tip* above a box of the screen, or below it at the top of the screen, within *host*. */

@@ -12,13 +12,15 @@ export function draw({ lines }, width, { group }) {
   for (const line of lines) {
     let x = 0;
     y += LINE;
-    for (const { text, tone = "grey", bold, door } of Array.isArray(line) ? line : [line]) {
+    const parts = Array.isArray(line) ? line : [line];
+    for (const [i, { text, tone = "grey", bold, door }] of parts.entries()) {
       const style = `fill:${SIGN.test(text) ? colour(tone) : ink(tone)}${bold ? ";font-weight:700" : ""}`;
       const long = (some) => widthOf(some, FONT, false, bold), said = [];
+      const beside = SIGN.test(text) && parts[i + 1] ? long(parts[i + 1].text.match(/^ *[^ ]*/)[0]) : 0;  // a sign has a word beside it
       let start = x, written = "";
       const write = () => said.push(words(start + long(written) - long(written.trimStart()), y - 6, written.trim(), { style }));
       for (const word of text.split(/(?<= )/)) {
-        if (x && start + long(written + word.trimEnd()) > width) {
+        if (x && start + long(written + word.trimEnd()) + beside > width) {
           write();
           [x, y, start, written] = [0, y + LINE, 0, ""];
         }
