@@ -1,22 +1,12 @@
 """Figure for referee: the answer's probability as words are hidden (deletion) and as they are shown (insertion)."""
 
+from typing import Any, Literal
+
 import numpy as np
 
 from bertexplorer.answers.attribution import SHORT
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    BAND,
-    GREY,
-    GROUPS,
-    begin,
-    beyond_limit,
-    capital,
-    finish,
-    join_names,
-    label,
-    measure,
-)
+from bertexplorer.charts.marks import GROUPS, Dash, Figure, Line, Lines, Panel
+from bertexplorer.charts.style import begin, beyond_limit, capital, join_names, measure, share as format_share
 from bertexplorer.views.referee.compute import Referee, Trial
 from bertexplorer.views.view import Example, View
 
@@ -68,67 +58,58 @@ VIEW = View(
     slow=True,
 )
 
-PANEL, GAP = 240, 96  # pixels
-PLOT = 0.56  # share of the width for the lines; their names are to the right
-RIGHT = 1.05  # end of the x axis, where the names begin
-DASHES = ("solid", "solid", "solid", "solid", "solid", "dash", "dash")
+DASHES: tuple[Dash, ...] = ("solid", "solid", "solid", "solid", "solid", "dash", "dash")  # of the methods
 
 
-def draw(result: Referee) -> Chart:
-    name = label(result.answer, 12) if result.scored else f"P({label(result.answer, 12)})"
-    titles = (f"{name} in deletion: lower is better", f"{name} in insertion: higher is better")
-    fig = kit.panels([PANEL, PANEL], GAP, titles)
-    top = max(float(result.random.max()), *(float(max(t.deletion.max(), t.insertion.max())) for t in result.trials))
-    bottom = min(0.0, float(result.random.min()), *(float(min(*t.deletion, *t.insertion)) for t in result.trials))
-    ends = (bottom - 0.02 * (top - bottom), bottom + 1.06 * (top - bottom) or 1.0)
-    shape = ".0%" if top > 0.1 else ".1%"
-    if result.scored:
-        shape = ".2~f"
-    share = result.hidden / result.hidden[-1]
-    deletions = [(share, t.deletion, t.deletion_area) for t in result.trials]
-    insertions = [(1 - share[::-1], t.insertion[::-1], t.insertion_area) for t in result.trials]
-    for row, lines in ((1, deletions), (2, insertions)):
-        x = lines[0][0]
-        random = result.random if row == 1 else result.random[:, ::-1]
-        band(fig, x, random, row, tip_format(result))
-        curves(fig, result, lines, row)
-        areas = [*(area for _, _, area in lines), float(result.random_areas.mean())]
-        labels(fig, result, areas, ends, row)
-        fig.update_xaxes(range=[-0.02, RIGHT], domain=[0, PLOT], tickformat=".0%", nticks=4, row=row, col=1)
-        title = f"of {result.count} words {'hidden' if row == 1 else 'shown'}"
-        fig.update_xaxes(title=kit.title(title), row=row, col=1)
-        fig.update_yaxes(range=list(ends), tickformat=shape, nticks=5, row=row, col=1)
-    return finish(fig, 2 * PANEL + GAP + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
+def draw(result: Referee) -> Figure:
+    return Figure([panel(result, "hidden"), panel(result, "shown")])
 
 
-def tip_format(result: Referee) -> str:
-    """The format of a value in plotly's tooltips."""
-    return "%{y:.3~f}" if result.scored else "%{y:.1%}"
+def panel(result: Referee, verb: Literal["hidden", "shown"]) -> Panel:
+    """A curve for each method over the share of words, with the range of the random orders and their mean. Read from
+    the right, random deletion is insertion."""
+    hidden = result.hidden / result.hidden[-1]
+    if verb == "hidden":
+        share, random = hidden, result.random
+    else:
+        share, random = 1 - hidden[::-1], result.random[:, ::-1]
+
+    # The lines, each with the mean by which their names are ordered.
+    mean = float(result.random_areas.mean())
+    style = {"tone": "grey", "dash": "dot", "low": random.min(axis=0), "high": random.max(axis=0), "look": "line"}
+    name = f"mean of {len(random)} random orders"
+    end = f"{measure(mean, result.scored)} random"
+    lines = [(mean, line(result, name, end, share, random.mean(axis=0), verb, **style))]
+    for trial, tone, dash in zip(result.trials, GROUPS, DASHES, strict=False):
+        if verb == "hidden":
+            values, mean = trial.deletion, trial.deletion_area
+        else:
+            values, mean = trial.insertion[::-1], trial.insertion_area
+        end = f"{measure(mean, result.scored)} {SHORT.get(trial.method, trial.method)}"
+        lines.append((mean, line(result, trial.method, end, share, values, verb, tone=tone, dash=dash)))
+    lines.sort(key=lambda pair: -pair[0])
+
+    # Both panels have one scale.
+    curves = np.vstack([result.random, *((trial.deletion, trial.insertion) for trial in result.trials)])
+    marks = Lines(
+        (),
+        [line for _, line in lines],
+        low=float(curves.min()),
+        high=float(curves.max()),
+        unit="" if result.scored else "share",
+        at_unit="share",
+    )
+    name = result.answer if result.scored else f"P({result.answer})"
+    better = "deletion: lower" if verb == "hidden" else "insertion: higher"
+    return Panel([marks], f"{name} in {better} is better", f"of {result.count} words {verb}")
 
 
-def band(fig: Chart, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
-    """Draw the range of the random orders, and their mean."""
-    quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
-    fig.add_scatter(x=x, y=random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=row, col=1)
-    mean = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}}
-    mean_tip = f"mean of {len(random)} random orders: {tip}<extra></extra>"
-    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=mean_tip, row=row, col=1)
-
-
-def curves(fig: Chart, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
-    verb = "hidden" if row == 1 else "shown"
-    for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
-        tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_format(result)}<extra></extra>"
-        curve = kit.line(x, y, GROUPS[number], dash=DASHES[number], size=5, hovertemplate=tip)
-        fig.add_trace(curve, row, 1)
-
-
-def labels(fig: Chart, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
-    """Write each name to the right, with the mean of its line and at that height if there is room."""
-    names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
-    texts = [f"{measure(area, result.scored)} {name}" for area, name in zip(areas, names, strict=True)]
-    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*GROUPS[: len(result.trials)], GREY], ends, PANEL, 8), row, 1)
+def line(result: Referee, name: str, end: str, share: np.ndarray, values: np.ndarray, verb: str, **style: Any) -> Line:
+    """A curve over the *share* of words that is hidden or shown."""
+    hover = []
+    for at, value in zip(share.tolist(), values.tolist(), strict=True):
+        hover.append(f"{name}, {format_share(at)} {verb}: {measure(value, result.scored)}")
+    return Line(name, values, end, hover=hover, at=share, **style)
 
 
 def say(result: Referee) -> str:

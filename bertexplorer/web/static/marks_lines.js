@@ -64,14 +64,15 @@ export function draw(mark, width, { group, isAlone, margins: { left, right, reac
     const edge = (values) => values.map((value, i) => [x(places[i]), y(value)]);
     drawn.push(path([...edge(upper), ...edge(lower).reverse()], `style="fill:${colour(tone)};fill-opacity:.18"`));
   }
-  for (const line of lines) {
+  const isForPointer = ({ look }) => look === "line";  // these lie below the points
+  for (const line of [...lines.filter(isForPointer), ...lines.filter((one) => !isForPointer(one))]) {
     const there = line.values.map((_, i) => i).filter((i) => line.values[i] !== null);
     if (!there.length) continue;
     const points = there.map((i) => [x(line.places[i]), y(line.values[i])]), stroke = colour(line.tone);
     const step = (i) => steps[i] ?? `${axis} ${written(reach * line.places[i], atUnit)}`.trim();
     const said = there.map((i) => line.hover?.[i] ?? `${line.name}, ${step(i)}: ${written(line.values[i], unit)}`);
     const curve = path(points, `stroke="${stroke}" stroke-dasharray="${DASHES[line.dash] ?? ""}" ${line.faint ? FAINT : USUAL}`);
-    if (line.look === "line") {
+    if (isForPointer(line)) {
       drawn.push(group(found(line, points, said, from, to), [
         path([[from, 0], [to, 0], [to, tall], [from, tall]], 'pointer-events="none"'),  // where the pointer is told from
         path(points, `stroke="transparent" stroke-width="${BROAD}" pointer-events="stroke"`),

@@ -32,17 +32,30 @@ def referee(count: int = 4, points: int = 5, whole: float = 0.8) -> Referee:
 def test_figures_are_valid_and_escaped(result: Referee) -> None:
     fig = figure.draw(result)
     check(fig)
-    assert "&lt;img src=x …" in fig.layout.annotations[0].text
+    assert fig.panels[0].title == f"P({EVIL}) in deletion: lower is better"
     assert len(fig.to_json()) < 100_000
 
 
-def test_labels_do_not_overlap() -> None:
+def test_names_have_the_means_of_their_lines_and_are_in_their_order() -> None:
     result = referee()
-    names = figure.draw(result).data[3 + len(METHODS)]
-    assert len(names.text) == 1 + len(METHODS) and names.text[0].endswith(" % IG") and names.text[-1].endswith("random")
-    heights = sorted(names.y)
-    scale = figure.PANEL / figure.draw(result).layout.yaxis.range[1]
-    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) * scale > 16
+    deletion, insertion = (panel.marks[0] for panel in figure.draw(result).panels)
+    assert (deletion.low, deletion.high) == (insertion.low, insertion.high) == (0, 0.8)
+    for lines, best, verb in ((deletion.lines, -1, "hidden"), (insertion.lines, 0, "shown")):
+        ends = [line.end for line in lines]
+        assert len(ends) == 1 + len(METHODS) and ends[best].endswith(" % IG")
+        means = [float(end.split()[0]) for end in ends]
+        assert means == sorted(means, reverse=True)
+        (random,) = [line for line in lines if line.end.endswith("random")]
+        assert random.dash == "dot" and (random.low <= random.values + 1e-12).all()
+        assert (random.values <= random.high + 1e-12).all() and random.high[1] > random.low[1] + 0.05
+        assert random.hover[1].startswith(f"mean of 3 random orders, 25 % {verb}: ")
+        method = lines[best]
+        assert method.at == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+        assert method.values == pytest.approx(
+            result.trials[0].deletion if verb == "hidden" else result.trials[0].insertion[::-1]
+        )
+    tones = {line.name: line.tone for line in deletion.lines}
+    assert tones == {line.name: line.tone for line in insertion.lines} and len(set(tones.values())) == 8
 
 
 def test_the_sentence_mentions_limits_and_omissions() -> None:
