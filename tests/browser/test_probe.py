@@ -15,7 +15,7 @@ ROWS = "sentence,label\n" + "".join(
 def test_a_probe_is_trained_and_its_rows_are_opened(page: Page) -> None:
     page.goto(f"{page.url.partition('?')[0]}?view=probe&task=tense&seeds=1")
     expect_said(page, "of the held-out")
-    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#figure .marks .lines").first).to_be_visible()
     page.locator("bx-cases .case").first.click()
     expect(page.locator("#question h2")).not_to_have_text("Which layer knows it?")
     page.go_back()

@@ -8,23 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bertexplorer.charts import kit
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import (
-    ACCENT,
-    GREY,
-    ORANGE,
-    TEXT,
-    clip,
-    count,
-    decimal,
-    finish,
-    join_names,
-    percent,
-    quote,
-    share,
-    signed,
-)
+from bertexplorer.charts.marks import Figure, Line, Lines, Panel, Tone
+from bertexplorer.charts.style import clip, count, decimal, join_names, layer_name, percent, quote, share, signed
 from bertexplorer.views.probe.compute import FEW, Probe
 from bertexplorer.views.probe.rows import Example as ProbeExample
 from bertexplorer.views.rows import unusable_note, unusable_rows
@@ -69,54 +54,42 @@ VIEW = View(
     text=False,
 )
 
-# pixels: of the figure, and around the axes
-HEIGHT = 380
-TOP = 16
-BOTTOM = 56
-PLOT = 0.66  # share of the width for the lines; their names are to the right
 SCORE = (
     "the probability of the right label minus that of the best other one, mean over the splits that held the row out"
 )
-BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
 NAMED = 4  # labels to name in the sentence
 RECURRING = 0.5  # share of the control's held-out words below which its labels must be guessed
 VARIED = 10  # different words below which any probe can memorise them
 
 
-def draw(result: Probe) -> Chart:
-    count = len(result.accuracy)
-    fig, layers = Chart(), list(range(count))
-    curves = ((ORANGE, "diamond", result.control, result.control_deviation, "control task"),
-              (ACCENT, "circle", result.accuracy, result.deviation, "probe"))  # fmt: skip
-    for colour, _, mean, deviation, _ in curves:
-        edge = [*np.minimum(mean + deviation, 1), *np.maximum(mean - deviation, 0)[::-1]]
-        band = {"fill": "toself", "fillcolor": BANDS[colour], "mode": "lines", "line": {"width": 0}}
-        fig.add_scatter(x=[*layers, *layers[::-1]], y=edge, hoverinfo="skip", cliponaxis=False, **band)
-    level = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "hoverinfo": "skip"}
-    fig.add_scatter(x=[0, count - 1], y=[result.majority] * 2, **level)
-    for colour, symbol, mean, deviation, name in curves:
-        hovers = [hover(result, layer, name, mean, deviation) for layer in layers]
-        style: kit.Part = {"customdata": hovers, "hovertemplate": kit.HOVER, "size": 8 if count <= 13 else 5}
-        line = kit.line(layers, mean.tolist(), colour, **style)
-        fig.add_trace({**line, "marker": {**line["marker"], "symbol": symbol}})
-    last = [float(mean[-1]) for _, _, mean, _, _ in curves]
-    names = [f"control {share(last[0])}", f"probe {share(last[1])}", f"majority {share(result.majority)}"]
-    height, low = HEIGHT - TOP - BOTTOM, -0.02
-    ends, colours = [*last, result.majority], (ORANGE, ACCENT, TEXT)
-    at = count - 1 + kit.room(count)
-    fig.add_trace(kit.line_names(at, ends, names, colours, (low, 1.02), height))
-    fig.update_xaxes(kit.layer_axis(count, PLOT), title=kit.title("after layer"))
-    fig.update_yaxes(range=[low, 1.02], tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True)
-    return finish(fig, HEIGHT, margin={"l": 8, "r": 12, "t": TOP, "b": BOTTOM})
+def draw(result: Probe) -> Figure:
+    steps = ["in", *map(str, range(1, len(result.accuracy)))]
+    lines = [
+        line(result, "probe", result.accuracy, result.deviation, "blue"),
+        line(result, "control task", result.control, result.control_deviation, "orange"),
+    ]
+    level = f"majority {share(result.majority)}"
+    lines.append(
+        Line("majority", [result.majority] * len(steps), level, "grey", "dot", [level] * len(steps), look="line")
+    )
+    return Figure([Panel([Lines(steps, lines, high=1, unit="share")], x="after layer")])
+
+
+def line(result: Probe, name: str, mean: Any, deviation: Any, tone: Tone) -> Line:
+    """The mean over the seeds at each layer, with its deviation."""
+    end = f"{name.partition(' ')[0]} {share(float(mean[-1]))}"
+    hovers = [hover(result, layer, name, mean, deviation) for layer in range(len(mean))]
+    low, high = np.maximum(mean - deviation, 0), np.minimum(mean + deviation, 1)
+    return Line(name, mean, end, tone, hover=hovers, low=low, high=high)
 
 
 def hover(result: Probe, layer: int, name: str, mean: Any, deviation: Any) -> str:
     each = result.accuracies if name == "probe" else result.controls
-    lines = [f"{kit.layer_name(layer)}, {name}: {share(float(mean[layer]))}"]
+    lines = [f"{layer_name(layer)}, {name}: {share(float(mean[layer]))}"]
     if each.shape[1] > 1:
         lines.append(f"± {100 * deviation[layer]:.1f} points; seeds: {', '.join(share(float(v)) for v in each[layer])}")
     lines.append(f"selectivity {points(result, layer)} points")
-    return "<br>".join(lines)
+    return "\n".join(lines)
 
 
 def points(result: Probe, layer: int) -> str:

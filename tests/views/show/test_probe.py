@@ -4,14 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
+from bertexplorer.charts.adaptors import chart
 from bertexplorer.views.probe import show as probe
 from bertexplorer.views.probe.compute import Probe
 from bertexplorer.views.probe.rows import Example
 from bertexplorer.views.rows import RowProblem
 from tests.views.show.conftest import EVIL
+from tests.views.show.test_draw import check
 
 
 def result(word: str = "walk", seeds: int = 2) -> Probe:
@@ -29,10 +30,6 @@ def result(word: str = "walk", seeds: int = 2) -> Probe:
     majorities = np.full(seeds, 0.5)
     return Probe("part of speech", "word" if word else "sentence", labels, rows, accuracies, controls, majorities,
                  predicted, margins, 48, 0.0, 1.0, 0, (), 0)  # fmt: skip
-
-
-def lines(fig: go.Figure) -> list[Any]:
-    return [trace for trace in fig.data if trace.mode == "lines+markers"]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +82,22 @@ def test_two_results_are_compared_on_the_same_splits_only() -> None:
     assert probe.compare(result(), result(seeds=1)) == ""
 
 
-def test_plotly_accepts_the_figure_and_shows_its_names() -> None:
+def test_lines_have_their_deviation_and_their_names() -> None:
     fig = probe.draw(result())
-    (names,) = [trace for trace in fig.data if trace.mode == "text"]
-    assert 3 < max(names.x) <= fig.layout.xaxis.range[1], "plotly leaves out what is beyond the axis"
-    go.Figure(fig.traces, fig.settings)
+    check(fig)
+    (lines,) = fig.panels[0].marks
+    assert lines.steps == ["in", "1", "2", "3"] and lines.high == 1
+    accuracy, control, majority = lines.lines
+    assert list(accuracy.values) == [0.375, 0.625, 0.875, 0.5] and set(control.values) == {0.75}
+    assert (accuracy.low <= accuracy.values).all() and (accuracy.values <= accuracy.high).all()
+    assert accuracy.high[2] == 1 and accuracy.low[2] == pytest.approx(0.698, abs=1e-3), "within 0 and 1"
+    assert [line.end for line in lines.lines] == ["probe 50 %", "control 75 %", "majority 50 %"]
+    assert majority.values == [0.5] * 4 and majority.dash == "dot"
+    assert accuracy.hover[2].splitlines() == [
+        "layer 2, probe: 88 %", "± 17.7 points; seeds: 75 %, 100 %", "selectivity 12 points"]  # fmt: skip
+    (names,) = [trace for trace in chart(fig).data if trace.mode == "text"]
+    assert 3 < max(names.x) <= chart(fig).layout.xaxis.range[1], "plotly leaves out what is beyond the axis"
+
+
+def test_the_sentence_names_the_splits() -> None:
     assert "splits" in probe.say(result()) and "splits" not in probe.say(result(seeds=1))
