@@ -66,12 +66,6 @@ class Chart:
         place = {"x0": x0, "x1": x1, "y0": 0, "y1": 1, "xref": f"x{number}", "yref": f"y{number} domain"}
         self.part_list("shapes").append({"type": "rect", **place, **style})
 
-    def add_hline(self, y: float, row: Any = None, col: Any = None, **style: Any) -> None:
-        """Add a horizontal line through a whole panel."""
-        number = self.panels.get((row or 0, col or 0), "")
-        place = {"x0": 0, "x1": 1, "y0": y, "y1": y, "xref": f"x{number} domain", "yref": f"y{number}"}
-        self.part_list("shapes").append({"type": "line", **place, **style})
-
     def add_layout_image(self, **image: Any) -> None:
         self.part_list("images").append(image)
 
@@ -102,10 +96,6 @@ class Chart:
             return [name for name in self.settings if re.fullmatch(rf"{letter}axis\d*", name)] or [f"{letter}axis"]
         places = [place for place in self.panels if row in (None, place[0]) and col in (None, place[1])]
         return [f"{letter}axis{self.panels[place]}" for place in places]
-
-    def update_annotations(self, **patch: Any) -> None:
-        """Change all annotations that there are by now."""
-        self.settings["annotations"] = [merge(part, patch) for part in self.part_list("annotations")]
 
     def update_layout(self, **patch: Any) -> None:
         self.settings = merge(self.settings, patch)
@@ -150,48 +140,6 @@ def merge(old: Part, new: Mapping[str, Any]) -> Part:
     return {**old, **new, **nested}
 
 
-def grid(
-    rows: int,
-    cols: int,
-    *,
-    row_heights: Sequence[float] | None = None,
-    column_widths: Sequence[float] | None = None,
-    vertical_spacing: float = 0.0,
-    horizontal_spacing: float = 0.0,
-    shared_xaxes: bool = False,
-    shared_yaxes: bool = False,
-    titles: Sequence[str] = (),
-    specs: Sequence[Sequence[Mapping[str, int] | None]] | None = None,
-) -> Chart:
-    """A chart of panels. *row_heights*, *column_widths*: in any unit. The spacings are shares of the whole.
-    *shared_xaxes*: only the lowest panel of a column has numbers at its x axis, and all move together; *shared_yaxes*:
-    so the first of a row. *titles*: above the panels, row by row. *specs*: a panel that spans several columns is
-    {"colspan": n}, and those that it covers are None."""
-    chart = Chart()
-    across = list(spans(column_widths or [1.0] * cols, horizontal_spacing))
-    down = list(spans(row_heights or [1.0] * rows, vertical_spacing))
-    count = 0
-    for row in range(rows):
-        for col in range(cols):
-            spec = specs[row][col] if specs else {}
-            if spec is None:
-                continue
-            number = "" if count == 0 else str(count + 1)
-            chart.panels[row + 1, col + 1] = number
-            x = [across[col][0], across[col + spec.get("colspan", 1) - 1][1]]
-            y = [max(0.0, 1 - down[row][1]), 1 - down[row][0]]
-            chart.settings[f"xaxis{number}"] = {"anchor": f"y{number}", "domain": x}
-            chart.settings[f"yaxis{number}"] = {"anchor": f"x{number}", "domain": y}
-            if count < len(titles) and titles[count]:
-                chart.add_annotation(title_above(titles[count], x, y))
-            count += 1
-    if shared_xaxes:
-        share_axes(chart, "x", lambda place: (rows, place[1]))
-    if shared_yaxes:
-        share_axes(chart, "y", lambda place: (place[0], 1))
-    return chart
-
-
 def spans(sizes: Sequence[float], spacing: float) -> Iterator[tuple[float, float]]:
     """(start, end) of parts one after another, from 0 to 1, *spacing* apart."""
     room, start = 1 - spacing * (len(sizes) - 1), 0.0
@@ -199,27 +147,3 @@ def spans(sizes: Sequence[float], spacing: float) -> Iterator[tuple[float, float
         end = start + room * size / sum(sizes)
         yield start, min(1.0, end)
         start = end + spacing
-
-
-def share_axes(chart: Chart, letter: str, leader_of: Any) -> None:
-    """Let each axis follow that of the panel *leader_of* its place, which alone shows numbers."""
-    for place in chart.panels:
-        leader = chart.panels[leader_of(place)]
-        if chart.panels[place] != leader:
-            axis = chart.settings[f"{letter}axis{chart.panels[place]}"]
-            axis |= {"matches": f"{letter}{leader}", "showticklabels": False}
-
-
-def title_above(text: str, x: Sequence[float], y: Sequence[float]) -> Part:
-    """The title of a panel, centred above it."""
-    return {
-        "text": text,
-        "x": (x[0] + x[1]) / 2,
-        "y": y[1],
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "center",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": {"size": 16},
-    }

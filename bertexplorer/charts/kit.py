@@ -1,25 +1,17 @@
-"""Parts that figures share: cells, bars, lines and text as traces, stacked panels, and text around them."""
+"""Parts that figures share: cells, bars, lines and text as traces, and text around them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bertexplorer.charts.chart import Chart, grid
+from bertexplorer.charts.chart import Chart
 from bertexplorer.charts.style import INK, MONO, TEXT, layer_name as layer_name
 
 Part = dict[str, Any]
 HOVER = "%{customdata}<extra></extra>"
 LINE = 17  # pixels between two labels
 HIDDEN: Part = {"visible": False, "fixedrange": True}
-
-
-def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> Chart:
-    """Panels of *heights* pixels one above the other, *gap* pixels apart, each with its title above its left edge."""
-    spacing = gap / (sum(heights) + gap * (len(heights) - 1)) if len(heights) > 1 else 0
-    fig = grid(len(heights), 1, row_heights=heights, vertical_spacing=spacing, titles=titles)
-    fig.update_annotations(x=0, xanchor="left", font={"size": 14})
-    return fig
 
 
 def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
@@ -80,15 +72,9 @@ def spread(ends: list[float], height: int) -> list[float]:
     return moved
 
 
-def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: Any) -> Part:
-    """An annotation above the left edge of the figure, or of the panel in *row*."""
-    corner = {
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": f"{axis('y', row)} domain" if row else "paper",
-        "y": 1,
-    }
+def above(text: str, shift: float = 8, *, size: int = 14, **more: Any) -> Part:
+    """An annotation above the left edge of the figure."""
+    corner = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1}
     style = {"showarrow": False, "align": "left", "font": {"size": size}, "yanchor": "bottom", "yshift": shift}
     return {"text": text, **corner, **style, **more}
 
@@ -108,20 +94,10 @@ def from_zero(values: Sequence[float]) -> list[float]:
     return [low - room if low < 0 else low, high + room]
 
 
-def axis(letter: str, row: int) -> str:
-    """The name of the axis of the panel in *row*, as traces and annotations refer to it."""
-    return letter if row == 1 else f"{letter}{row}"
-
-
 def ticks(labels: Sequence[Any], *, step: int = 1, mono: int = 0) -> Part:
     """Every *step*th of *labels* at positions 0, 1, 2, …; in the font of tokens if *mono* gives its size."""
     font = {"tickfont": {"family": MONO, "size": mono}} if mono else {}
     return {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step]), **font}
-
-
-def counted(count: int, step: int = 1, word: str = "") -> Part:
-    """Ticks that count from 1."""
-    return {**ticks([f"{word}{i + 1}" for i in range(count)], step=step), "showgrid": False}
 
 
 def down(labels: Sequence[Any], **more: Any) -> Part:

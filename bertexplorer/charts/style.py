@@ -17,7 +17,6 @@ GROUPS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # 
 SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
 LIGHT_SIGNED = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # orange below 0, blue above; as light
 SIGNED = [[0.0, ORANGE], [0.5, "#f7f9fb"], [1.0, ACCENT]]  # orange below 0, blue above
-BAND = "rgba(138,148,163,0.28)"  # between two lines
 INK = "#16202c"  # on cells, which are light on both pages
 TEXT = "#5b6675"  # legible on the light and the dark page
 AXIS = {"ticks": "", "automargin": True, "zeroline": False, "gridcolor": "rgba(138,148,163,0.25)"}

@@ -8,25 +8,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from bertexplorer.charts.chart import Chart, grid
-
-GRIDS: list[dict[str, Any]] = [
-    {"rows": 1, "cols": 2, "column_widths": [0.66, 0.34], "horizontal_spacing": 0.05},
-    {"rows": 2, "cols": 1, "row_heights": [300, 100], "vertical_spacing": 0.2, "titles": ("", "joint")},
-    {"rows": 2, "cols": 1, "shared_xaxes": True, "vertical_spacing": 0.2, "row_heights": [0.55, 0.45]},
-    {"rows": 2, "cols": 2, "vertical_spacing": 0.14, "horizontal_spacing": 0.2, "titles": ("a", "b", "c", "")},
-    {"rows": 1, "cols": 2, "column_widths": [0.74, 0.26], "shared_yaxes": True, "horizontal_spacing": 0.02},
-    {
-        "rows": 2,
-        "cols": 4,
-        "specs": [[{"colspan": 4}, None, None, None], [{}] * 4],
-        "row_heights": [100, 200],
-        "vertical_spacing": 0.1,
-        "horizontal_spacing": 0.012,
-        "shared_yaxes": True,
-        "titles": ["h", "a", "b", "c", "d"],
-    },
-]
+from bertexplorer.charts.chart import Chart, spans
 
 
 def layout_of(figure: go.Figure) -> dict[str, Any]:
@@ -44,24 +26,14 @@ def same(ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs if isinstance(theirs, str | bool) else abs(ours - theirs) < 1e-9)
 
 
-@pytest.mark.parametrize("given", GRIDS)
-def test_panels_are_those_of_make_subplots(given: dict[str, Any]) -> None:
-    theirs = make_subplots(
-        **{name: part for name, part in given.items() if name != "titles"}, subplot_titles=given.get("titles")
-    )
-    assert same(json.loads(grid(**given).to_json())["layout"], layout_of(theirs))
-
-
 def drawn(figure: Any) -> None:
     """The same calls for a chart and for plotly's figure."""
     figure.add_scatter(x=[1, 2], y=[3, 4], mode="lines", row=1, col=1)
     figure.add_bar(x=[5], orientation="h", row=2, col=1)
     figure.add_vline(x=3, line={"width": 1}, row=1, col=1)
-    figure.add_hline(y=0.5, line={"dash": "dot"}, row=2, col=1)
     figure.add_vrect(x0=1, x1=2, fillcolor="red", row=2, col=1)
     figure.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, row=2, col=1)
     figure.add_annotation({"text": "above", "x": 0})
-    figure.update_annotations(font={"size": 12})
     figure.update_xaxes(title={"text": "layer"})
     figure.update_yaxes(range=[0, 1], title="share", row=2, col=1)
     figure.update_xaxes({"range": [0, 9]}, title={"standoff": 4}, row=1, col=1)
@@ -69,7 +41,11 @@ def drawn(figure: Any) -> None:
 
 
 def test_the_same_calls_make_the_same_figure() -> None:
-    ours, theirs = grid(2, 1, vertical_spacing=0.1), make_subplots(2, 1, vertical_spacing=0.1)
+    ours, theirs = Chart(), make_subplots(2, 1, vertical_spacing=0.1)
+    for row, (start, end) in enumerate(spans([1, 1], 0.1)):
+        axis = ours.panels[row + 1, 1] = "2" if row else ""
+        ours.settings[f"xaxis{axis}"] = {"anchor": f"y{axis}", "domain": [0, 1]}
+        ours.settings[f"yaxis{axis}"] = {"anchor": f"x{axis}", "domain": [1 - end, 1 - start]}
     for figure in (ours, theirs):
         drawn(figure)
     mine, other = json.loads(ours.to_json()), json.loads(theirs.to_json())
