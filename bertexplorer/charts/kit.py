@@ -60,7 +60,7 @@ def line_names(x: float, values: Sequence[float], names: Any, colours: Any, ends
 
 def spread(ends: list[float], height: int) -> list[float]:
     """Spread *ends* at least LINE apart, in their order, and within *height* if there is room."""
-    order = sorted(range(len(ends)), key=lambda i: ends[i])
+    order = sorted(range(len(ends)), key=lambda i: round(ends[i]))  # equal ends leave the order of the lines
     moved = list(ends)
     floor = -np.inf
     for i in order:

@@ -254,6 +254,19 @@ def test_a_curve_that_grows_leaves_pointer_and_focus_where_they_are(page: Page) 
     assert page.evaluate(focused) == 4
 
 
+def test_names_of_lines_with_one_end_are_in_the_order_of_the_lines(page: Page) -> None:
+    ends = [0.1 + 0.2, 0.3, 0.6 / 2, 0.3000000001]
+    figure = Figure(
+        [Panel([Lines((), [Line(name, [0, end], at=[0, 1]) for name, end in zip("dacb", ends, strict=True)])])]
+    )
+    page.evaluate(DRAW, [figure.to_json(), 400])
+    top = "(one) => one.getBoundingClientRect().top"
+    names = page.locator(".marks text:not(.small)").evaluate_all(
+        f"all => {{ const top = {top}; return all.sort((a, b) => top(a) - top(b)).map((one) => one.textContent); }}"
+    )
+    assert names == [*"dacb"]
+
+
 def test_two_answers_have_one_scale(browser: Browser, address: str) -> None:
     texts = "?view=layers&text=Paris+is+the+[MASK]+of+France.&against=another+text&versus=A+[MASK]."
     with opened(browser, f"{address}{texts}") as page:

@@ -5,7 +5,8 @@ import {
 
 const TALL = 150, CURVES = 200, ALONE = 260, RANKS = 250;  // heights; over numbers; of lines that are the whole figure; of ranks
 const LINE = 17, EDGE = 8;  // the height of a name; and what lines leave free above and below
-const STEP = 26, NUMBER = 44, FEW = 13;  // the least room for the name of a step, and for a number; steps up to which points are large
+const STEP = 26, NUMBER = 44, MOST = 8;  // the least room for the name of a step, and for a number; the most numbers below, about
+const FEW = 13;  // steps up to which points are large
 const TICKS = 5;  // numbers at the vertical axis, about
 const BROAD = 14;  // a line for the pointer
 const USUAL = 'stroke-width="2"', FAINT = 'stroke-width="1.5" stroke-opacity=".6"';
@@ -70,7 +71,10 @@ export function draw(mark, width, { group, isAlone, margins: { left, right, reac
     if (!there.length) continue;
     const points = there.map((i) => [x(line.places[i]), y(line.values[i])]), stroke = colour(line.tone);
     const step = (i) => steps[i] ?? `${axis} ${written(reach * line.places[i], atUnit)}`.trim();
-    const said = there.map((i) => line.hover?.[i] ?? `${line.name}, ${step(i)}: ${written(line.values[i], unit)}`);
+    const said = (at) => {
+      const i = there[at];
+      return line.hover?.[i] ?? `${line.name}, ${step(i)}: ${written(line.values[i], unit)}`;
+    };
     const curve = path(points, `stroke="${stroke}" stroke-dasharray="${DASHES[line.dash] ?? ""}" ${line.faint ? FAINT : USUAL}`);
     if (isForPointer(line)) {
       drawn.push(group(found(line, points, said, from, to), [
@@ -83,13 +87,13 @@ export function draw(mark, width, { group, isAlone, margins: { left, right, reac
     if (line.look !== "points") drawn.push(curve);
     const radius = line.values.length > FEW ? 2.5 : 3.5;
     points.forEach((point, at) => drawn.push(
-      group({ hover: said[at], door: doors?.[there[at]] }, [dot(...point, 9, "transparent"), dot(...point, radius, stroke)]),
+      group({ hover: said(at), door: doors?.[there[at]] }, [dot(...point, 9, "transparent"), dot(...point, radius, stroke)]),
     ));
   }
 
   // 3. The names.
   const named = lines.map((line) => ({ ...line, name: line.end ?? line.name })).filter(({ name }) => name);
-  const spaced = spread(named.map((line) => y(lastOf(line))), tall, LINE);
+  const spaced = spread(named.map((line) => Math.round(y(lastOf(line)))), tall, LINE);  // equal ends leave the order of the lines
   named.forEach(({ name, tone }, i) => drawn.push(
     words(width - right + 8, spaced[i] + 4, fitting(name, right - 8, TOKEN), { style: `fill:${ink(tone)};font-size:${TOKEN}px` }),
   ));
@@ -114,8 +118,8 @@ function namesOfSteps(steps, room) {
 
 /** The same of numbers. */
 function numbersBelow(reach, unit, room) {
-  const count = Math.max(1, Math.floor(room / Math.max(NUMBER, 16 + widthOf(written(reach, unit), SMALL))));
-  return roundNumbers(0, reach, count).map((number) => [number / reach, written(number, unit)]);
+  const count = Math.floor(room / Math.max(NUMBER, 16 + widthOf(written(reach, unit), SMALL)));
+  return roundNumbers(0, reach, Math.max(1, Math.min(MOST, count))).map((number) => [number / reach, written(number, unit)]);
 }
 
 /** A line as one mark: the pointer finds the nearest of its *points*, and the keyboard the last one. */
@@ -123,7 +127,7 @@ function found({ name }, points, said, from, to) {
   const nearest = (place) => {
     let best = 0;
     points.forEach(([x], i) => { if (Math.abs(x - place) < Math.abs(points[best][0] - place)) best = i; });
-    return { hover: said[best] };
+    return { hover: said(best) };
   };
-  return { called: name, hover: said.at(-1), at: (share) => nearest(from + (to - from) * share) };
+  return { called: name, hover: said(points.length - 1), at: (share) => nearest(from + (to - from) * share) };
 }
