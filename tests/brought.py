@@ -34,8 +34,8 @@ class Facts(facts.Facts[int]):
 '''
 SHOW = '''"""Marks: drawn."""
 
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import finish
+from bertexplorer.charts.adaptors.traces import Chart
+from bertexplorer.charts.adaptors.style import finish
 from bertexplorer.views.view import Example, View
 
 VIEW = View(__package__, "Input", place=9, title="Marks", question="Which?", note="None.",

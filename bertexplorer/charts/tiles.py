@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from PIL import Image, ImageColor
 
-from bertexplorer.charts.style import BLUE
+from bertexplorer.charts.adaptors.style import BLUE
 
 ROOT = [[place**2, colour] for place, colour in cast(list[tuple[float, str]], BLUE)]  # the same shades for plotly
 

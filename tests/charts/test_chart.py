@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from bertexplorer.charts.chart import Chart, spans
+from bertexplorer.charts.adaptors.traces import Chart, spans
 
 
 def layout_of(figure: go.Figure) -> dict[str, Any]:

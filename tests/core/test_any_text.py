@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings as hypothesis_settings, strategies
 from plotly.graph_objects import Figure
 
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Figure as Marks
 from bertexplorer.core import export
 from bertexplorer.core.ask import VIEWS, Answer, Explore

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import ModuleType
 
-from bertexplorer.charts import kit
 from bertexplorer.charts.adaptors import (
     arcs,
     bars,
     cells,
     columns,
     histogram,
+    kit,
     lines,
     points,
     spans,
@@ -23,9 +23,9 @@ from bertexplorer.charts.adaptors import (
     tokens,
 )
 from bertexplorer.charts.adaptors.place import COLOURS, Place
-from bertexplorer.charts.chart import Chart, spans as ends_of
+from bertexplorer.charts.adaptors.style import finish, safe
+from bertexplorer.charts.adaptors.traces import Chart, spans as ends_of
 from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule, Text
-from bertexplorer.charts.style import finish, safe
 
 KINDS: dict[str, ModuleType] = {
     "arcs": arcs,

@@ -1,10 +1,11 @@
 """Arcs as a chart of plotly: a trace for the lines of each thickness, and one for the names of each side."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import Place
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import ACCENT, MONO, TEXT, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Arcs
-from bertexplorer.charts.style import ACCENT, MONO, TEXT, clip, safe
+from bertexplorer.charts.style import clip
 
 ROW = 24  # pixels of a name
 BINS = ((0.05, 0.8, 0.5), (0.15, 1.2, 0.65), (0.3, 2.0, 0.75), (0.6, 3.0, 0.9), (1.01, 4.5, 1.0))  # up to, px, opacity

@@ -1,10 +1,11 @@
 """Bars as a chart of plotly."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, LETTERS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import GREY, label, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Bars
-from bertexplorer.charts.style import GREY, clip, label, safe
+from bertexplorer.charts.style import clip
 
 ROW, TALL = 30, 52  # pixels: a bar, and one with its label above it
 LONG = 60  # letters of a label above a bar

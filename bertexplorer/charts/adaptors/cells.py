@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import GROUPS, INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Cells
-from bertexplorer.charts.style import GROUPS, INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
 from bertexplorer.charts.tiles import ROOT
 
 KINDS = ("#d5dae1", *GROUPS)  # the first for -1

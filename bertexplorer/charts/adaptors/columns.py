@@ -2,11 +2,11 @@
 
 import math
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import ORANGE, label, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Columns
-from bertexplorer.charts.style import ORANGE, label, safe
 
 TALL = 300  # pixels
 LEVEL, NAMED = 8, 24  # bars whose texts fit side by side on a phone; whose labels fit

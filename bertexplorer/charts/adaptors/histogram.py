@@ -1,8 +1,8 @@
 """Histogram as a chart of plotly."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Histogram
 
 TALL = 120  # pixels

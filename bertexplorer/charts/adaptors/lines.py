@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, LETTERS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import GREY, label, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Line, Lines
-from bertexplorer.charts.style import GREY, label, safe
 
 TALL, RANKS = 150, 250  # pixels
 CURVES = 200  # of lines over numbers

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from bertexplorer.charts.style import ACCENT, GREEN, GREY, GROUPS, ORANGE, PALE, safe
+from bertexplorer.charts.adaptors.style import ACCENT, GREEN, GREY, GROUPS, ORANGE, PALE, safe
 
 COLOURS = {"blue": ACCENT, "pale": PALE, "orange": ORANGE, "green": GREEN, "grey": GREY}
 COLOURS |= dict(zip(("pink", "ochre", "sky", "brown"), GROUPS[3:], strict=True))

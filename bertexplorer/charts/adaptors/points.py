@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import INK, MONO, SANS, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Points
-from bertexplorer.charts.style import INK, MONO, SANS, safe
 
 TALL = 440  # pixels
 SIZES = {"none": 0, "dot": 4, "small": 6, "usual": 9, "large": 16}

@@ -1,10 +1,10 @@
 """Spans as a chart of plotly: bars with their characters inside."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import MONO, TEXT, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Spans
-from bertexplorer.charts.style import MONO, TEXT, safe
 
 LINE = 40  # characters in a line, as many as fit on a phone
 ROW, APART = 30, 16  # pixels: a row of a line, between two lines

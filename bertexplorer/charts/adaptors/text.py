@@ -1,10 +1,10 @@
 """Text as a chart of plotly: words at the left edge of the panel."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import coloured, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Text, Words
-from bertexplorer.charts.style import coloured, safe
 
 LINE = 22  # pixels
 

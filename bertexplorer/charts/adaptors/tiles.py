@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import ORANGE, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Tiles
-from bertexplorer.charts.style import ORANGE, safe
 
 ALL = 450  # pixels: all rows
 LOWEST, TALLEST = 40, 75  # pixels: one

@@ -1,10 +1,11 @@
 """Tokens as a chart of plotly: bars with the tokens inside."""
 
-from bertexplorer.charts import kit
+from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.style import MONO, TEXT, safe
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Tokens
-from bertexplorer.charts.style import MONO, TEXT, clip, safe
+from bertexplorer.charts.style import clip
 
 LINE = 44  # letters in a line, as many as fit on 390 pixels
 LETTERS = 16  # of a token

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.chart import Chart
+from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Figure
 from tests.views.show.conftest import EVIL, HAND
 

@@ -7,8 +7,7 @@ import pytest
 
 from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.layer_answers import Followed, LayerAnswer, Layers, Tuned
-from bertexplorer.charts import kit
-from bertexplorer.charts.adaptors import chart
+from bertexplorer.charts.adaptors import chart, kit
 from bertexplorer.views.layers import show as figure
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check

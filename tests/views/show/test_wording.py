@@ -8,7 +8,8 @@ import pytest
 
 import bertexplorer as bx
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.style import beyond_limit, clip, count, percent, safe, signed
+from bertexplorer.charts.adaptors.style import safe
+from bertexplorer.charts.style import beyond_limit, clip, count, percent, signed
 from bertexplorer.errors import ExplorerError
 from bertexplorer.views.contrast import show as contrast
 from bertexplorer.views.counterfactuals import show as counterfactuals

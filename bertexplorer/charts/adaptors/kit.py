@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bertexplorer.charts.chart import Chart
-from bertexplorer.charts.style import INK, MONO, TEXT, layer_name as layer_name
+from bertexplorer.charts.adaptors.style import INK, MONO, TEXT
 
 Part = dict[str, Any]
 HOVER = "%{customdata}<extra></extra>"
@@ -77,14 +76,6 @@ def above(text: str, shift: float = 8, *, size: int = 14, **more: Any) -> Part:
     corner = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1}
     style = {"showarrow": False, "align": "left", "font": {"size": size}, "yanchor": "bottom", "yshift": shift}
     return {"text": text, **corner, **style, **more}
-
-
-def write_below(fig: Chart, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
-    """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns their height in pixels."""
-    bottom = {"y": 0, "yanchor": "top", **more}
-    for row, text in enumerate(lines):
-        fig.add_annotation(above(text, -gap - step * row, size=size, **bottom))
-    return gap + step * len(lines)
 
 
 def from_zero(values: Sequence[float]) -> list[float]:

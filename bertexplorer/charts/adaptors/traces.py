@@ -25,7 +25,6 @@ class Chart:
     def __init__(self, data: Sequence[Part] = (), layout: Part | None = None) -> None:
         self.traces: list[Part] = []
         self.settings: Part = dict(layout or {})
-        self.presses: list[Part] = []  # buttons beside the figure: a "text", and what a press leads to, as a point does
         self.panels: dict[tuple[int, int], str] = {}  # (row, column) -> the number of its axes as plotly writes it
         for trace in data:
             self.add_trace(trace)
@@ -105,8 +104,6 @@ class Chart:
     def to_json(self) -> str:
         """The JSON that plotly.js reads. Numbers that are not finite become null, which it leaves out."""
         parts: Part = {"data": self.traces, "layout": self.settings}
-        if self.presses:
-            parts["presses"] = self.presses
         return orjson.dumps(parts, default=plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS).decode()
 
     @cached_property
