@@ -42,21 +42,26 @@ def test_the_confusion_matrix_equals_scikit_learns(names: int) -> None:
     )
     assert np.array_equal(counts, metrics.confusion_matrix(gold, predicted, labels=labels))
     assert [gold.count(label) for label in labels] == sorted((gold.count(label) for label in labels), reverse=True)
-    trace = figure.draw(result).data[-1]
-    assert trace.type == "heatmap" and all(isinstance(cell, str) for row in trace.text for cell in row)
-    assert np.shape(trace.z) == (min(names, figure.MATRIX),) * 2
+    matrix = figure.draw(result).panels[-1].marks[0]
+    assert matrix.kind == "cells" and all(isinstance(cell, str) for row in matrix.text for cell in row)
+    assert np.shape(matrix.values) == (min(names, figure.MATRIX),) * 2
     assert ("most frequent of 30 labels" in figure.say(result)) is (names == 30)
     off = np.asarray(counts) - np.diag(np.diag(counts))
     assert f", {off.max():,} time" in figure.say(result)
+
+
+def kinds(result: Suite) -> list[str]:
+    """Of all marks of the figure."""
+    return [mark.kind for panel in figure.draw(result).panels for mark in panel.marks]
 
 
 def test_the_sentence_omits_missing_labels_and_mistakes() -> None:
     right = labelled(40, 3)
     outcomes = [replace(outcome, right=True, said=outcome.case.answers[0]) for outcome in right.outcomes]
     right = summary("rows", "labels", "whole sentence", 0.3, outcomes, [], 0)  # type: ignore[arg-type]
-    assert "mistake" not in figure.say(right) and figure.draw(right).data[-1].type == "heatmap"
+    assert "mistake" not in figure.say(right) and kinds(right)[-1] == "cells"
     cloze = replace(right, kind="cloze", total=replace(right.total, top5=1.0, mrr=1.0))
-    assert confusion_matrix(cloze) == ((), ()) and figure.draw(cloze).data[-1].type != "heatmap"
+    assert confusion_matrix(cloze) == ((), ()) and "cells" not in kinds(cloze)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_long_lists_keep_some_values_and_long_tables_their_first_rows() -> None:
     assert normalised({"dtype": "f8", "bdata": "AAAAAAAA8D8AAAAAAAAAQA=="}) == [1.0, 2.0]
 
 
-UNSORTED = [{"text": ["a 1 %", "b > 99.9 %"], "y": [0, 1]}, {"text": ["c 100 %"], "y": [2]}]
+SWAPPED = [{"label": ["b", "a"], "value": [0.9, 0.1]}, {"label": ["a", "b"], "value": [0.1, 0.9]}]
 
 
 def test_rounding_is_no_difference_but_more_is() -> None:
@@ -42,8 +42,8 @@ def test_rounding_is_no_difference_but_more_is() -> None:
     assert list(differences(table, {**table, "probability": [0.31, 0.3]}))[0] == "/probability/0: 0.30001 -> 0.31"
     assert not list(differences({"a": [0.031, 2.5]}, {"a": [0.032, 2.5]})), "rounded to three decimals"
     assert list(differences({"a": [0.031, 2.5]}, {"a": [0.033, 2.5]}))
-    unsorted, shuffled = ({"difference": {"traces": traces}} for traces in (UNSORTED, UNSORTED[::-1]))
-    assert not list(differences(unsorted, shuffled)) and list(differences({"x": ["a", "b"]}, {"x": ["b", "a"]}))
+    sorted_so, otherwise = ({"difference": {"marks": bars}} for bars in SWAPPED)
+    assert not list(differences(sorted_so, otherwise)) and list(differences({"x": ["a", "b"]}, {"x": ["b", "a"]}))
     assert list(differences({**table, "probability": [0.5, 0.3]}, {**swapped, "probability": [0.3, 0.5]}))
     assert list(differences({"a": 1}, {"b": 1})) == ["/a: gone, it was 1", "/b: new, 1"]
 

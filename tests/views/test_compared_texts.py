@@ -163,7 +163,7 @@ def test_the_curves_of_a_regression_are_scores(tiny: Tiny) -> None:
     result = referee.run(checkpoint, FILM, options=referee.Options(orders=3, points=6))
     value = answer.run(checkpoint, FILM).labels[0].value
     assert result.scored and all(trial.deletion[0] == pytest.approx(value, abs=1e-5) for trial in result.trials)
-    assert "score" in referee.rows(result)[0] and referee_figure.draw(result).data
+    assert "score" in referee.rows(result)[0] and referee_figure.draw(result).panels
     assert "%" not in referee_figure.say(result)
 
 

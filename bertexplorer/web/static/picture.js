@@ -41,7 +41,8 @@ function wrapper(width) {
 
 /** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */
 export async function drawing(given, width) {
-  const figure = drawnAs(given), wide = Math.max(width, NARROWEST), height = heightOf(figure, wide), svg = await redraw(figure, wide, height);
+  const figure = drawnAs(given), wide = Math.max(width, NARROWEST), height = heightOf(figure, wide);
+  const svg = await redraw(figure, wide, height);
   svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may extend beyond the edge
   slim(svg);
   const source = `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
