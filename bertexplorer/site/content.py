@@ -23,7 +23,7 @@ from bertexplorer.learn.prose import inline
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.runs import learning
 from bertexplorer.site.finds import find_key
-from bertexplorer.site.pages import defaults_of, offered, settings_of
+from bertexplorer.site.pages import defaults_of, offered, settings_of, twins
 from bertexplorer.site.recorded import INSTEAD, options_of, state_of
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
@@ -67,6 +67,7 @@ def page(
     return {
         **schema,
         "views": views,
+        "twins": twins(),
         "precisions": ["auto"],
         "comparisons": ["", "another text"],
         "about": [["What this is", ABOUT]],

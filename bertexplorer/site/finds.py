@@ -1,7 +1,7 @@
 """Finds: conditions and texts as trees, so that a browser grades what a person finds and reads no Python or Markdown.
 
 A condition is [name, …]: an operator or a fact and its arguments. A text is the tree of prose.py, in which a slot is
-{value, form}. static/facts.js evaluates both.
+{value, form}. web/static/site/facts.js evaluates both.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The folder of a site: pages, scripts, the checkpoint, recorded answers and lessons, as files for any web server.
 
-The pages are those of the server. Where they ask a server, a worker in the visitor's browser answers (static/site.js).
+The pages are those of the server. Where they ask a server, a worker in the visitor's browser answers (web/static/site).
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import posixpath
 import re
 import shutil
 from collections.abc import Callable
@@ -35,11 +36,13 @@ from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
-from bertexplorer.web.page import FONTS, STATIC as SCRIPTS, STYLE, fonts
+from bertexplorer.web.page import FONTS, STATIC, STYLE, fonts
 
 HERE = Path(__file__).parent
-STATIC = HERE / "static"
-IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"\./([\w/]+\.js)"')
+PACKAGE = HERE.parent
+SITE = STATIC / "site"
+IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"(\.[\w./]+\.m?js)"')
+FIRST = ("explore.js", "learn.js", "theme.js", "offline_player.js", "site/site.js", "site/worker.js")  # and the twins
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
@@ -166,7 +169,7 @@ def write_checkpoint(out: Path, checkpoint: Checkpoint, graphs: Graphs, kind: we
     """Write the files that a browser keeps: the graphs, the weights and the runtime. Their names hold their hashes."""
     contents = {"weights": (weights.pack(checkpoint, graphs.places, kind), "bin")}
     contents |= {name: (content, "onnx") for name, content in graphs.files.items()}
-    contents["runtime"] = ((STATIC / "vendor" / "ort-wasm-simd-threaded.wasm.gz").read_bytes(), "bin")
+    contents["runtime"] = ((SITE / "vendor" / "ort-wasm-simd-threaded.wasm.gz").read_bytes(), "bin")
     listed = []
     (out / "model").mkdir(parents=True)
     for name, (content, ending) in contents.items():
@@ -203,40 +206,49 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
 
 
 def write_scripts(out: Path) -> None:
-    """Copy the scripts and styles of the pages that a site has, and its own."""
-    scripts = out / "scripts"
-    scripts.mkdir()
-    others = ("theme.js", "frame.css", "explore.css", "learn.css", "offline_player.js")
-    for name in (*reachable("explore.js", "learn.js"), *others):
-        shutil.copy(SCRIPTS / name, scripts / name)
-    shutil.copy(STYLE, scripts)
-    shutil.copytree(SCRIPTS / "vendor", scripts / "vendor")
-    write_local(out / "local")
+    """Copy the scripts and styles that a site needs. Below scripts/ they lie as in this package, so that what they
+    import is where they say."""
+    for path in needed():
+        copy(source_of(path), out / "scripts" / path)
+    static = out / pages.SCRIPTS
+    for name in ("frame.css", "explore.css", "learn.css"):
+        copy(STATIC / name, static / name)
+    copy(STYLE, static / STYLE.name)
+    for folder in (STATIC, SITE):
+        for file in (folder / "vendor").iterdir():
+            if file.suffix != ".gz":  # the runtime, which is in model/
+                copy(file, static / file.relative_to(STATIC))
     for font in FONTS:
-        target = scripts / "fonts" / font
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(fonts() / font, target)
+        copy(fonts() / font, static / "fonts" / font)
 
 
-def write_local(out: Path) -> None:
-    """Copy what runs in the visitor's worker: its scripts, and the browser.js of each view."""
-    shutil.copytree(STATIC, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
-    (out / "views").mkdir(exist_ok=True)
-    for view in VIEWS.values():
-        if view.browser.is_file():
-            shutil.copy(view.browser, out / "views" / f"{view.name}.js")
+def copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
 
 
-def reachable(*names: str) -> list[str]:
-    """The scripts of the pages that *names* import, and these."""
+def needed() -> list[str]:
+    """The scripts of a site, as paths below this package: where the pages and the worker begin, the views' twins, and
+    all that these import."""
+    twins = [path.removeprefix("scripts/") for path in pages.twins().values()]
+    waiting = [*(f"web/static/{name}" for name in FIRST), *twins]
     found: list[str] = []
-    waiting = [*names]
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.append(name)
-            waiting += IMPORT.findall((SCRIPTS / name).read_text("utf-8"))
+        path = waiting.pop()
+        if path in found or "/vendor/" in path:  # vendored scripts are copied whole
+            continue
+        found.append(path)
+        script = source_of(path).read_text("utf-8")
+        waiting += [posixpath.normpath(f"{posixpath.dirname(path)}/{name}") for name in IMPORT.findall(script)]
     return sorted(found)
+
+
+def source_of(path: str) -> Path:
+    """The file of a script. The twin of a view that another package brings lies in that package."""
+    part, _, rest = path.partition("/")
+    name, _, file = rest.partition("/")
+    own = [view.folder for view in VIEWS.values() if part == "views" and view.name == name]
+    return own[0] / file if own else PACKAGE / path
 
 
 def write_pages(out: Path, address: str) -> None:
@@ -254,7 +266,7 @@ def write_pages(out: Path, address: str) -> None:
     digest = sha256()
     for name in kept:
         digest.update(name.encode() + (out / name).read_bytes())
-    worker = (STATIC / "sw.js").read_text("utf-8")
+    worker = (SITE / "sw.js").read_text("utf-8")
     worker = worker.replace("VERSION", json.dumps(digest.hexdigest()[:12])).replace("FILES", json.dumps(kept))
     (out / "sw.js").write_text(worker, "utf-8")
 
@@ -268,6 +280,6 @@ def sizes(out: Path) -> dict[str, int]:
         part = path.partition("/")[0]
         if part == "model":
             first += size
-        elif part in ("scripts", "local", "index.html") or path in ("data/page.json", "data/site.json"):
+        elif part in ("scripts", "index.html") or path in ("data/page.json", "data/site.json"):
             first += len(gzip.compress((out / path).read_bytes(), 6))
     return {"bytes": sum(whole.values()), "first_visit": first}

@@ -14,6 +14,7 @@ from bertexplorer.web.page import draw, title
 
 HERE = Path(__file__).parent
 PAGES = ("explore", "learn")
+SCRIPTS = "scripts/web/static"  # below scripts/, a site has the scripts as this package has them
 TARGETS = ("answer", "mask", "next sentence")
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # view -> setting -> the choices that a browser has
     "switchboard": {"target": TARGETS},
@@ -41,12 +42,17 @@ ABOUT = "See how BERT reads a sentence. The checkpoint runs in your browser; not
 HEAD = f"""<meta name="description" content="{ABOUT}">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 """
-SCRIPT = '<script type="module" src="local/site.js"></script>\n'  # takes the place of a server
+SCRIPT = f'<script type="module" src="{SCRIPTS}/site/site.js"></script>\n'  # takes the place of a server
 
 
 def offered(view: str) -> bool:
     """Whether *view* runs in a browser: whether it has a script."""
     return VIEWS[view].browser.is_file()
+
+
+def twins() -> dict[str, str]:
+    """View -> the script that computes it in a browser, as seen from the top of a site."""
+    return {slug: f"scripts/views/{view.name}/browser.js" for slug, view in VIEWS.items() if offered(slug)}
 
 
 def settings_of(view: str, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -85,18 +91,18 @@ def supports(view: str, options: Mapping[str, Any]) -> bool:
 
 def explore(address: str = "") -> str:
     """The page Explore of a site at *address*."""
-    return draw("explore", PAGES, "scripts", head=head("BERT Explorer", address) + SCRIPT)
+    return draw("explore", PAGES, SCRIPTS, head=head("BERT Explorer", address) + SCRIPT)
 
 
 def learn(address: str = "") -> str:
     """The page Learn."""
-    return draw("learn", PAGES, "scripts", base="../", head=head(title("learn"), address) + SCRIPT)
+    return draw("learn", PAGES, SCRIPTS, base="../", head=head(title("learn"), address) + SCRIPT)
 
 
 def absent(name: str) -> str:
     """A page that a site does not have, which says how to get it."""
     content = Template((HERE / "absent.html").read_text("utf-8")).substitute(title=name.title())
-    return draw(name, PAGES, "scripts", base="../", head=head(title(name)), content=content)
+    return draw(name, PAGES, SCRIPTS, base="../", head=head(title(name)), content=content)
 
 
 def head(title: str, address: str = "") -> str:

@@ -196,7 +196,7 @@ Worker.prototype.postMessage = function (message, ...more) {
   return post.call(this, message, ...more);
 };"""
 TYPED_BETWEEN = """async () => {
-  const { State } = await import("./scripts/state.js");
+  const { State } = await import("./scripts/web/static/state.js");
   const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
   const opening = { view: "v", text: "old", ...empty, checkpoint: "c", precision: "auto" };
   const answer = { state: { ...opening, options: {} } };

@@ -1,7 +1,7 @@
 """Compare the views of a site with the golden files while its scripts are written.
 
 python -m bertexplorer site FOLDER --weights fp32     once
-python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static or a browser.js
+python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/web/static or a browser.js
 """
 
 import json
@@ -14,7 +14,7 @@ from bertexplorer.core.ask import opening
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.settings import Settings
 from bertexplorer.site.content import page as page_json, write_json
-from bertexplorer.site.folder import write_local
+from bertexplorer.site.folder import write_scripts
 from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
@@ -26,7 +26,7 @@ SHOWN = 12
 
 def main(folder: Path, views: list[str]) -> int:
     """Returns the number of examples that differ."""
-    write_local(folder / "local")
+    write_scripts(folder)
     library, wrong = CheckpointRegistry(Settings()), 0
     recorded, site = (
         json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("recorded", "site")

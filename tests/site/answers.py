@@ -23,7 +23,7 @@ from tests.golden.normalise import normalised
 
 PARTS = ("strip", "notice", "said", "figure", "detail", "missing")
 ASK = """async ([path, question]) => {
-    const { ask } = await import("./scripts/backend.js");
+    const { ask } = await import("./scripts/web/static/backend.js");
     return ask(path, question);
 }"""
 

@@ -23,8 +23,8 @@ from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.site.folder import write_local
-from bertexplorer.site.pages import offered
+from bertexplorer.site.folder import write_scripts
+from bertexplorer.site.pages import offered, twins
 from bertexplorer.views import VIEWS, plugins
 from bertexplorer.views.plugins import NAME, SETTINGS_TAKEN, TAKEN
 from docs import signatures
@@ -299,7 +299,9 @@ def test_the_variable_is_read(value: str | None) -> None:
 def test_every_list_of_views_has_it(site_packages: Path, tmp_path: Path) -> None:
     hooks = pytest.importorskip("docs.hooks")
     bring(site_packages, "marks")
-    (site_packages / "of_marks" / "marks" / "browser.js").write_text("export const run = 3;\n", "utf-8")
+    scripts = site_packages / "of_marks" / "marks"
+    (scripts / "browser.js").write_text('export { run } from "./more.js";\n', "utf-8")
+    (scripts / "more.js").write_text('import "../../web/static/site/tokens.js";\nexport const run = 3;\n', "utf-8")
     [commands] = [action for action in make_parser()._actions if isinstance(action, _SubParsersAction)]
     assert "marks" in commands.choices and "complete -c bertexplorer" in completion("fish")
     assert make_endpoints("mini")["marks"].about.startswith("Marks: Which?")
@@ -308,8 +310,10 @@ def test_every_list_of_views_has_it(site_packages: Path, tmp_path: Path) -> None
     assert "### Marks\n" in hooks.views() and "pictures/marks.png" not in hooks.views(), "it needs no picture"
     assert "### Marks (`marks`)" in hooks.facts() and "bx.marks(" in hooks.reference()
     assert "marks" not in signatures.written(), "which editors show of our own views"
-    write_local(tmp_path / "local")
-    assert offered("marks") and (tmp_path / "local" / "views" / "marks.js").read_text() == "export const run = 3;\n"
+    write_scripts(tmp_path)
+    assert offered("marks") and twins()["marks"] == "scripts/views/marks/browser.js"
+    for name in ("browser.js", "more.js"):
+        assert (tmp_path / "scripts/views/marks" / name).read_bytes() == (scripts / name).read_bytes()
     VIEWS.choose([])
     assert "marks" not in page_schema(Settings())["views"] and "marks" not in fields()["view"]
     assert "marks" not in DEFAULTS and "marks" not in make_endpoints("mini")

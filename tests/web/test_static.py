@@ -16,7 +16,11 @@ def test_plotly_js_matches_the_version_of_plotly(bundle: str) -> None:
     assert match and match.groups() == (bundle, get_plotlyjs_version())
 
 
-@pytest.mark.parametrize("file", sorted(STATIC.glob("*.*")), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file",
+    sorted([*STATIC.glob("*.*"), *STATIC.glob("site/*.js")]),
+    ids=lambda file: file.relative_to(STATIC).as_posix(),
+)
 def test_a_script_is_short_and_sets_text_as_text(file: Path) -> None:
     source = file.read_text("utf-8")
     assert len(source.splitlines()) <= 600

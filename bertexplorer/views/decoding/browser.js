@@ -1,8 +1,8 @@
 // Decoding: several masks filled four ways, which shows why independent answers must not be multiplied.
-import { decimal, grouped, ordinal, percent, quote } from "../wording.js";
-import { encodeMasked } from "../masks.js";
-import { argmax, most, sum, topk } from "../numbers.js";
-import { Refusal } from "../tokens.js";
+import { decimal, grouped, ordinal, percent, quote } from "../../web/static/site/wording.js";
+import { encodeMasked } from "../../web/static/site/masks.js";
+import { argmax, most, sum, topk } from "../../web/static/site/numbers.js";
+import { Refusal } from "../../web/static/site/tokens.js";
 
 const MAX_MASKS = 20;
 

@@ -1,11 +1,11 @@
 // Late interaction: each token of a query finds its best match in a passage, and the cosines of the matches are added up: MaxSim
 // (ColBERT; Khattab and Zaharia, 2020), with the vectors of one layer.
-import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../wording.js";
-import { argmax, dot, most, range, sum } from "../numbers.js";
-import { alone, parseTexts, passagesPanel } from "../passages.js";
-import { Refusal } from "../tokens.js";
-import { ordinaryTokens, placesInPair } from "../units.js";
-import { baseline, layerOf, unit } from "../vectors.js";
+import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../../web/static/site/wording.js";
+import { argmax, dot, most, range, sum } from "../../web/static/site/numbers.js";
+import { alone, parseTexts, passagesPanel } from "../../web/static/site/passages.js";
+import { Refusal } from "../../web/static/site/tokens.js";
+import { ordinaryTokens, placesInPair } from "../../web/static/site/units.js";
+import { baseline, layerOf, unit } from "../../web/static/site/vectors.js";
 
 const NOTHING = "A text has only [CLS] and [SEP], and these are left out. Type a sentence.";
 const MAX_CELLS = 20_000;

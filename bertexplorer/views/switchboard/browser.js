@@ -1,9 +1,9 @@
 // Switchboard: heads switched off, and how that changes the answer.
-import { clip, onlyFirstMask, percent, quote, signed } from "../wording.js";
-import { parseHeads, placeName } from "../heads.js";
-import { bestPieces } from "../masks.js";
-import { argmax, least, most, range, sigmoid } from "../numbers.js";
-import { askToChange } from "../question.js";
+import { clip, onlyFirstMask, percent, quote, signed } from "../../web/static/site/wording.js";
+import { parseHeads, placeName } from "../../web/static/site/heads.js";
+import { bestPieces } from "../../web/static/site/masks.js";
+import { argmax, least, most, range, sigmoid } from "../../web/static/site/numbers.js";
+import { askToChange } from "../../web/static/site/question.js";
 
 const TOP = 5;  // answers
 

@@ -1,9 +1,9 @@
 // Term weights: the words by which a text would be found. A piece of the vocabulary weighs max_i log(1 + relu(logit_ij)) over the
 // tokens i of the text, as in SPLADE (Formal et al., 2021), and two texts score the sum of the products of their weights.
-import { beyondLimit, clip, counted, decimal, grouped, joinNames, percent, quote } from "../wording.js";
-import { most, range, sum } from "../numbers.js";
-import { alone } from "../passages.js";
-import { placesInPair } from "../units.js";
+import { beyondLimit, clip, counted, decimal, grouped, joinNames, percent, quote } from "../../web/static/site/wording.js";
+import { most, range, sum } from "../../web/static/site/numbers.js";
+import { alone } from "../../web/static/site/passages.js";
+import { placesInPair } from "../../web/static/site/units.js";
 
 const CHUNK = 64;  // tokens whose logits are in memory at once
 const NAMES = ["first", "second"];

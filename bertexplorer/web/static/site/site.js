@@ -1,5 +1,5 @@
 // The site's answer to `ask`: a worker in this browser in place of a server, and recorded answers for views that need one.
-import { connect } from "../scripts/backend.js";
+import { connect } from "../backend.js";
 import { base, fetched } from "./fetching.js";
 
 const missing = (what) => ({

@@ -1,7 +1,7 @@
 // The files of the checkpoint: from this browser's cache, else from the site. Their names hold their hashes, so that two versions
 // are never mixed.
 
-export const base = new URL("../", import.meta.url);  // the top of the site
+export const base = new URL("../../../../", import.meta.url);  // the top of the site
 const TRIES = 4, PAUSE_MS = 500;  // of a broken download; before the second try, then twice as long each time
 
 /** The *bytes* of the file at *path*; *hear* gets how many have arrived. A broken download goes on where it stopped. */

@@ -1,6 +1,6 @@
 // Grades of a lesson's questions from the keys that were computed when the site was written; a find also from the facts of a view.
 
-import { readNumber } from "../scripts/number.js";
+import { readNumber } from "../number.js";
 import { fill, valueOf } from "./facts.js";
 import { Refusal } from "./tokens.js";
 

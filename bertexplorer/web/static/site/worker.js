@@ -2,6 +2,7 @@
 import { Answers } from "./answer.js";
 import { fileOf } from "./export.js";
 import { factsOf } from "./facts.js";
+import { base } from "./fetching.js";
 import { judgeFind } from "./grading.js";
 import { Bert } from "./model.js";
 import { Refusal, Stopped } from "./tokens.js";
@@ -50,7 +51,7 @@ const TASKS = {
     ort.env.wasm.numThreads = crossOriginIsolated ? Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1) : 1;  // isolated by sw.js
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
-    const load = (view) => import(`./views/${view.replaceAll("-", "_")}.js`);
+    const load = (view) => import(new URL(schema.twins[view], base).href);
     answers = Bert.open({
       about,
       graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) },
