@@ -18,7 +18,7 @@ export function encodePair(bert, text) {
 /** What *target* means for *text*: "mask", or "next sentence" for a pair without a mask. */
 function resolveTarget(bert, text, target) {
   if (target !== "answer") return target;
-  const { masked, secondStart, leftOut } = bert.tokenizer.encode(text);
+  const { masked, secondStart } = bert.tokenizer.encode(text);
   return !(masked.length && bert.has.includes("masked_lm")) && secondStart >= 0 && bert.has.includes("next_sentence")
     ? "next sentence"
     : "mask";
@@ -34,7 +34,7 @@ export async function ask(bert, text, target, word = "") {
 
 /** As `ask`; a text without a mask learns what else could be measured. */
 export async function askToChange(bert, text, target, word) {
-  const { masked, secondStart } = bert.tokenizer.encode(text), judges = bert.has.includes("next_sentence");
+  const { masked, secondStart, leftOut } = bert.tokenizer.encode(text), judges = bert.has.includes("next_sentence");
   if (resolveTarget(bert, text, target) !== "mask" || masked.length || !bert.has.includes("masked_lm")) {
     return ask(bert, text, target, word);
   }
