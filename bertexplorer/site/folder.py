@@ -216,7 +216,7 @@ def write_scripts(out: Path) -> None:
     copy(STYLE, static / STYLE.name)
     for folder in (STATIC, SITE):
         for file in (folder / "vendor").iterdir():
-            if file.suffix != ".gz":  # the runtime, which is in model/
+            if file.suffix not in (".gz", ".mts"):  # the runtime, which is in model/; types
                 copy(file, static / file.relative_to(STATIC))
     for font in FONTS:
         copy(fonts() / font, static / "fonts" / font)

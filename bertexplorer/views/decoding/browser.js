@@ -92,9 +92,12 @@ function worth({ method, chained, claimed }) {
   return { label: method, value: chained, text: decimal(chained), hover, ticks: [{ value: claimed }] };
 }
 
+/** @type {[number, string][]} */
+const SIZES = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]];
+
 /** A readable ratio: digits if it is small, words if it is large. */
 function times(ratio) {
-  const [size, word] = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]].find(([floor]) => ratio >= floor) ?? [1, ""];
+  const [size, word] = SIZES.find(([floor]) => ratio >= floor) ?? [1, ""];
   return word || ratio >= 100 ? grouped(ratio / size) + word : ratio.toFixed(1);
 }
 

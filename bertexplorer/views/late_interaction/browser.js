@@ -7,6 +7,8 @@ import { Refusal } from "../../web/static/site/tokens.js";
 import { ordinaryTokens, placesInPair } from "../../web/static/site/units.js";
 import { baseline, layerOf, unit } from "../../web/static/site/vectors.js";
 
+/** @import { Panel } from "../../web/static/types.d.ts" */
+
 const NOTHING = "A text has only [CLS] and [SEP], and these are left out. Type a sentence.";
 const MAX_CELLS = 20_000;
 const NUMBERED = 12, DRAWN = 60;  // tokens of the passage up to which cells show their numbers; tokens of each side that are drawn
@@ -55,6 +57,7 @@ export function rows({ query, passage, cosines, matches, score }) {
 }
 
 export function draw(result) {
+  /** @type {Panel[]} */
   const panels = [{ title: "the best match of each row is framed", marks: [table(result)] }];
   const ranked = result.passages.map((one) => ({ ...one, number: decimal(one.value) }));
   if (ranked.length) panels.push(passagesPanel(result.first, ranked));

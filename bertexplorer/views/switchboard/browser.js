@@ -5,6 +5,8 @@ import { bestPieces } from "../../web/static/site/masks.js";
 import { argmax, least, most, range, sigmoid } from "../../web/static/site/numbers.js";
 import { askToChange } from "../../web/static/site/question.js";
 
+/** @import { Panel } from "../../web/static/types.d.ts" */
+
 const TOP = 5;  // answers
 
 export async function run(bert, text, { off: typed, word, target }) {
@@ -40,6 +42,7 @@ export function rows({ answer, off, before, after, change }) {
 }
 
 export function draw({ off, before, after, change, answer }) {
+  /** @type {Panel[]} */
   const panels = [
     { title: "Press a head to switch it off or on.\nOrange: the answer needs it. Blue: it is in the way", marks: [switches(off, change)] },
     {

@@ -1,12 +1,16 @@
 // Where the questions of the components go: one function, which a page may hand over. It is the server over HTTP; a notebook's
 // kernel or a worker in the page can take its place.
 
+/** @import { Ask, Question } from "./types.d.ts" */
+
+/** @type {Ask} */
 let backend;
 
 /** Ask for *path* of the API, such as "view" or "lessons?lang=de". *body*: what to send, an object or a form; without it, a GET.
  *  Resolves to {status, answer}; a file is {content, name}. *tell* receives what is reported before the answer: {notice},
  *  {place, seconds}, {done, seconds} or an {answer} to show until then; of a run that is followed, its events, the last of
- *  which is the answer. Rejects if nobody answers, and when *signal* aborts. */
+ *  which is the answer. Rejects if nobody answers, and when *signal* aborts.
+ *  @type {Ask} */
 export const ask = (path, question = {}) => backend(path, question);
 
 /** Send all further questions to *other*, a function like `ask`. */
@@ -18,7 +22,8 @@ const wait = (ms, signal) => new Promise((done, left) => {
 });
 const LONGEST_S = 8;  // the longest wait before another attempt to reach a server that does not answer
 
-/** The server over HTTP. A question with a body is sent again while the server restarts or is too busy. */
+/** The server over HTTP. A question with a body is sent again while the server restarts or is too busy.
+ *  @type {Ask} */
 export async function http(path, { body, signal, tell = () => {} } = {}) {
   const to = `api/v1/${path}`;
   if (body === undefined) return read(await fetch(to, { signal }), tell);

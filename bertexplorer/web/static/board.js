@@ -45,7 +45,11 @@ class Board extends HTMLElement {
   /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn; *role*:
    *  in a lecture, "screen" or "desk". */
   open(schema, code, lessons, link, role = "") {
-    Object.assign(this, { schema, code, lessons, link, role });
+    this.schema = schema;
+    this.code = code;
+    this.lessons = lessons;
+    this.link = link;
+    this.role = role;
     if (role) this.#connect();
     this.join = h("section", { class: "join" });
     this.stage = h("section", { class: "asked" });

@@ -50,7 +50,8 @@ class Cases extends HTMLElement {
 
   /** Show the *rows* of a table, with the answers of the *sides*, the names of the checkpoints that are compared. *score*: the
    *  meaning of the scores. The filters keep their values where they still apply; rows that are neither right nor wrong have
-   *  no filters. */
+   *  no filters.
+   *  @param {Record<string, any>} table */
   show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [], sides = [] } = { rows: [] }) {
     this.all.hidden = !rest;
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
@@ -64,7 +65,9 @@ class Cases extends HTMLElement {
 
   /** Show the cases of a *source*, *total* in all. */
   from(source, { total, categories, score, title, columns = COLUMNS, sides = [], judged = true }) {
-    Object.assign(this, { source, total, score });
+    this.source = source;
+    this.total = total;
+    this.score = score;
     this.heading.textContent = title;
     this.table.setAttribute("aria-label", title);
     this.filters.hidden = !judged;

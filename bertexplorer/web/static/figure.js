@@ -7,6 +7,8 @@ import { isSpace, spaceOf } from "./marks_space.js";
 import { open } from "./model_picture.js";
 import { typeSize } from "./present.js";
 
+/** @import { Figure as Shown } from "./types.d.ts" */
+
 const loaded = {};  // bundle -> its Plotly
 
 /** Load a bundle of Plotly from beside this script. */
@@ -48,7 +50,9 @@ class Figure extends HTMLElement {
   #unwatch = null;  // stops a picture from following the width
   #attended = null;  // how a pointer and a keyboard read the marks
   #pendingMark = null;  // a mark that was pressed while the next figure was loading: its place among them
+  /** @type {Shown | null} */
   figure = null;
+  said = "";
   stale = false;  // the next figure is loading
 
   /** Draw *figure*; screen readers hear *said*. Resolves once it is painted. */

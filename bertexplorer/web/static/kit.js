@@ -40,7 +40,9 @@ export const onEnter = (use) => (event) => {
   use(event.target);
 };
 
-/** Let arrow keys, Home and End move among *all()*; Tab reaches only one of them (a roving tabindex). */
+/** Let arrow keys, Home and End move among *all()*; Tab reaches only one of them (a roving tabindex). *then* gets the one reached.
+ *  @param {(now: Element) => any[]} all
+ *  @param {(now: any) => void} then */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {
     const items = all(document.activeElement), at = items.indexOf(document.activeElement);

@@ -26,7 +26,9 @@ class Learn extends HTMLElement {
 
   async open() {
     const [schema, lessons, lectures] = await Promise.all([get("page"), get(`lessons?lang=${lang}`), get("lectures")]);
-    Object.assign(this, { schema, lessons, lectures });
+    this.schema = schema;
+    this.lessons = lessons;
+    this.lectures = lectures;
     kept = checkpoint && checkpoint !== schema.opening.checkpoint ? `@${checkpoint}` : "";
     addEventListener("popstate", () => this.#route());
     this.#route();

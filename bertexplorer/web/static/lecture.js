@@ -11,14 +11,24 @@ const SEEN_MS = 4000;  // for so long the buttons stay after the pointer has mov
 const CLOCK = "bx-clock:";  // + slug -> when the lecture began, in the browser's storage
 const TICK_MS = 1000, FORGOTTEN_MS = 6 * 3_600_000;  // of the clock; how long after its beginning a lecture is another one
 
+/** @import { Page } from "./types.d.ts" */
+
 /** What both windows have: the lecture, the step, and the class that votes in it. */
 class Half extends HTMLElement {
   at = 0;  // the number of the step, from 0
   code = "";  // of the class, once it is open
+  /** @type {Page} */
+  schema;
+  lessons;  // their list
+  link;  // makes the address of a page of Learn
+  checkpoint;  // that answers; "" for the page's
+  article;  // makes the element of a lesson
+  view;  // makes the live view of a link
 
-  /** *page*: {schema, lessons, link, checkpoint, article, run} of Learn. */
+  /** *page*: {schema, lessons, link, checkpoint, article, view} of Learn. */
   async open(page, lecture) {
-    Object.assign(this, page, { lecture });
+    Object.assign(this, page);
+    this.lecture = lecture;
     this.votes = lecture.steps.filter((step) => step.kind === "vote");
     const step = Number(new URLSearchParams(location.search).get("step") ?? 1);
     this.at = Number.isInteger(step) ? Math.min(Math.max(step, 1), lecture.steps.length) - 1 : 0;
@@ -38,12 +48,21 @@ class Half extends HTMLElement {
     this.end();
   }
 
+  /** Draw what this window shows, once. */
+  begin() {}
+
+  /** Show the step. */
+  draw() {}
+
+  /** The window closes. */
+  end() {}
+
   get step() { return this.lecture.steps[this.at]; }
 
   /** The question of the class that a *step* asks, from 0; null if it asks none. */
   questionOf(step) { return step.kind === "vote" ? this.votes.indexOf(step) : null; }
 
-  title(step) { return step.title || this.schema.views[new URLSearchParams(step.view.split("?")[1]).get("view")]?.title || step.view; }
+  titleOf(step) { return step.title || this.schema.views[new URLSearchParams(step.view.split("?")[1]).get("view")]?.title || step.view; }
 
   /** Go to the step *at*, in both windows. */
   go(at) {
@@ -246,14 +265,14 @@ class Desk extends Half {
     }, words);
     this.notes.replaceChildren(
       h("p", { class: "hint" }, `Step ${this.at + 1} of ${steps.length} · ${step.minutes} min`),
-      h("h2", {}, this.title(step)),
+      h("h2", {}, this.titleOf(step)),
       h("div", { class: "words" }, this.at === 0 ? render(opening) : "", render(step.notes)),
       h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, "go")),
-      next ? h("p", { class: "hint" }, `Next: ${this.title(next)}`) : "",
+      next ? h("p", { class: "hint" }, `Next: ${this.titleOf(next)}`) : "",
     );
     this.plan.replaceChildren(...steps.map((one, i) => h("li", {},
       h("button", { type: "button", "aria-current": i === this.at ? "step" : null, onclick: () => this.go(i) },
-        this.title(one),
+        this.titleOf(one),
         h("span", {}, `${one.minutes} min`),
       ),
     )));

@@ -12,13 +12,16 @@ import * as text from "./marks_text.js";
 import * as tiles from "./marks_tiles.js";
 import * as tokens from "./marks_tokens.js";
 
+/** @import { Figure } from "./types.d.ts" */
+
 // each with draw(mark, width, pen), and the numbers of its scale
 const KINDS = { arcs, bars, cells, columns, histogram, lines, points, spans, text, tiles, tokens };
 const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
 const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
 
 /** {svg, height, marks}: the drawing of *figure* in units of which it is *width* wide. The `data-at` of an element is the index of
- *  its mark in *marks*, [{hover, door}]. */
+ *  its mark in *marks*, [{hover, door}].
+ *  @param {Figure} figure */
 export function draw(figure, width) {
   const marks = [];
   const group = (mark, inside) => {
@@ -61,7 +64,7 @@ export function draw(figure, width) {
   const source = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
     + `<style>${STYLE}</style>${parts.join("")}</svg>`;
   const { body } = new DOMParser().parseFromString(source, "text/html");  // all texts in it are escaped: see words()
-  return { svg: document.importNode(body.firstChild, true), height, marks };
+  return { svg: document.importNode(body.firstElementChild, true), height, marks };
 }
 
 const apartIn = (row) => (row.length > FEW ? CLOSE : APART);

@@ -1,5 +1,5 @@
 // Columns: vertical bars with a label below each, such as the tokens of a text.
-import { colour, FONT, fitting, most, path, rectangle, roundNumbers, short, SMALL, TOKEN, widest, words } from "./marks_parts.js";
+import { colour, FONT, fitting, path, rectangle, roundNumbers, short, SMALL, TOKEN, widest, words } from "./marks_parts.js";
 
 const TALL = 260, LINE = 18, LONGEST = 110;  // the bars; a line above them; the most room for turned labels
 const DOWN = Math.sin(Math.PI / 4), NARROW = 13;  // a column for which a turned label has room

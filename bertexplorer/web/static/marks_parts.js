@@ -40,7 +40,7 @@ export const STYLE = `
 // Shapes
 
 const rounded = (number) => Math.round(100 * number) / 100;
-const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;  // which no SVG may have
+const CONTROL = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\ufffe\uffff]/gu;  // which no SVG may have
 const escaped = (words) => String(words).toWellFormed().replace(CONTROL, "\ufffd")
   .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 

@@ -101,7 +101,7 @@ function follow(svg, row) {
     const own = Number(one.dataset.to) === row, weight = Number(one.dataset.weight), special = one.dataset.special === "true";
     const named = one.dataset.named === "true";
     one.setAttribute("stroke", named ? NAMED : own ? (special ? GREY : ACCENT) : PALE);
-    one.setAttribute("stroke-opacity", own || named ? 0.35 + 0.65 * weight : 0.1 + 0.3 * weight * !special);
+    one.setAttribute("stroke-opacity", own || named ? 0.35 + 0.65 * weight : 0.1 + (special ? 0 : 0.3 * weight));
   }
   for (const one of svg.querySelectorAll("text[data-row]")) one.setAttribute("font-weight", Number(one.dataset.row) === row ? 700 : 400);
   for (const one of svg.querySelectorAll(".band")) one.setAttribute("opacity", Number(one.dataset.row) === row ? 0.12 : 0);

@@ -12,7 +12,10 @@ export class Own {
 
   /** *views*, *opening*: of the schema; *checkpoint*: the person's. */
   constructor({ views, opening, site }, checkpoint) {
-    Object.assign(this, { views, opening, site, checkpoint });
+    this.views = views;
+    this.opening = opening;
+    this.site = site;
+    this.checkpoint = checkpoint;
   }
 
   /** What the browser's history keeps, so that Back and a reload find it again. */
@@ -112,7 +115,8 @@ export class Own {
   /** The opened view has answered. */
   answered() { this.#opened = ""; }
 
-  /** What the page says about an answer to the state *now*: [words, [label, what a press does] …], or null. *do*: the actions. */
+  /** What the page says about an answer to the state *now*: [words, [label, what a press does] …], or null. *back*, *use*: the actions.
+   *  @returns {[string, [string, () => void][]] | null} */
   note(now, { back, use }) {
     const { views, checkpoint } = this, view = views[now.view], words = [], buttons = [];
     if (now.checkpoint !== checkpoint) {

@@ -42,7 +42,7 @@ class Picker extends HTMLElement {
       }
     });
     document.addEventListener("pointerdown", (event) => {
-      if (window.innerWidth > 640 && !this.contains(event.target)) this.drawer.open = false;
+      if (window.innerWidth > 640 && !this.contains(/** @type {Node} */ (event.target))) this.drawer.open = false;
     });
   }
 

@@ -30,7 +30,10 @@ export class Presentation {
 
   /** *page*: the element to present; *example* and *view* are called with -1 or 1; *redraw*, when sizes have changed. */
   constructor(page, { example, view, redraw }) {
-    Object.assign(this, { page, example, view, redraw });
+    this.page = page;
+    this.example = example;
+    this.view = view;
+    this.redraw = redraw;
     this.button = h("button", { type: "button", id: "do-present", onclick: () => this.begin() }, "Present");
     this.allowed = h("input", { type: "checkbox", onchange: () => this.#allow() });
     this.hint = h("p", { id: "presenting" }, "← → examples · ↑ ↓ views · Esc ends", h("label", {}, this.allowed, " P begins it"),

@@ -13,10 +13,13 @@ const PATIENCE_MS = 700;  // after that the page says that it is still computing
 
 class Question extends HTMLElement {
   record = {};
+  view = null;  // the live view, once it was revealed
 
   /** Draw a *part* of a lesson. *judge* asks the server; *reveal* returns the live view; *record*: the earlier answer. */
   open(part, { judge, reveal, record = {}, number }) {
-    Object.assign(this, { block: part, judge, record });
+    this.block = part;
+    this.judge = judge;
+    this.record = record;
     this.reveal = () => { this.view ??= reveal(this.record.link ?? part.link); return this.view; };
     this.id = part.id;
     this.legend = h("legend", {}, en("span", { class: "count" }, `Question ${number}`), render(part.prompt));

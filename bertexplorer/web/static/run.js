@@ -140,7 +140,7 @@ class Run extends HTMLElement {
   async #look() {
     clearTimeout(this.#timer);
     this.#timer = null;
-    const id = this.dataset.run, beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value);
+    const id = this.dataset.run, beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value).join();
     const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(() => null);
     if (!found || id !== this.dataset.run) return;  // the next event asks again; or another run was chosen
     this.classList.toggle("absent", found.status !== 200);  // nothing to stop, resume or delete

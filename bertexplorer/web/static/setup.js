@@ -143,7 +143,7 @@ class Setup extends HTMLElement {
   }
 
   async #offer() {
-    const { status, answer } = await ask("checkpoints").catch(() => ({}));
+    const { status, answer } = await ask("checkpoints").catch(() => ({ status: 0, answer: null }));
     if (status !== 200) return;
     this.from.replaceChildren(...answer.filter(({ here }) => here).map(({ name, label }) => h("option", { value: name }, label)));
     if (![...this.from.options].some(({ value }) => value === this.#now.checkpoint)) {

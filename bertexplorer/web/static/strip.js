@@ -13,7 +13,7 @@ class Strip extends HTMLElement {
     this.below = h("div");
     this.append(this.box, this.below);
     this.addEventListener("click", (event) => {
-      const chip = event.target.closest("button.chip");
+      const chip = /** @type {Element} */ (event.target).closest("button.chip");
       if (chip) this.#press(chip, event.shiftKey || event.ctrlKey || event.metaKey);
     });
     this.addEventListener("focusin", (event) => { this.#focused = Math.max(0, this.#chips().indexOf(event.target)); });

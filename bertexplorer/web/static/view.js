@@ -6,9 +6,18 @@ import "./strip.js";
 import { grow, h, onEnter } from "./kit.js";
 import { State } from "./state.js";
 
+/** @import { Ask, Page } from "./types.d.ts" */
+
 let count = 0;
 
 class View extends HTMLElement {
+  /** @type {Page} */
+  schema;
+  link = "";
+  below;
+  /** @type {Ask | undefined} */
+  backend;
+  start;  // the link of the first answer
   #texts = { text: "", pair: "" };  // of the answer on the screen
   answer = {};  // on the screen
   #checkpoint = {};

@@ -4,10 +4,13 @@ import "./view.js";
 import { loadPlotly } from "./figure.js";
 import { h } from "./kit.js";
 
+/** @import { Ask } from "./types.d.ts" */
+
 const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // of <html> or <body>: JupyterLab, Colab, marimo, VS Code
 
 /** A function like `ask`, which the kernel of *model* answers, and one that ends it. It gets one question at a time, as it
- *  cannot stop one: while it computes, only the newest question waits. */
+ *  cannot stop one: while it computes, only the newest question waits.
+ *  @returns {[Ask, () => void]} */
 function kernel(model) {
   const waiting = new Map();  // number of a question -> what resolves it
   const open = [];  // questions that are not sent yet
@@ -29,6 +32,7 @@ function kernel(model) {
   };
   model.on("msg:custom", hear);
   const mark = Math.random().toString(36).slice(2);
+  /** @type {Ask} */
   const ask = (path, { body, signal } = {}) => new Promise((done, failed) => {
     const question = { number: `${mark}-${++last}`, path, body, done };
     open.push(question);

@@ -12,7 +12,12 @@ const PRESS = {
 export class Answers {
   #results = new Map();
 
-  constructor(bert, schema, load, lines) { Object.assign(this, { bert, schema, load, lines }); }
+  constructor(bert, schema, load, lines) {
+    this.bert = bert;
+    this.schema = schema;
+    this.load = load;
+    this.lines = lines;
+  }
 
   /** {status, answer} to the *body* of a question, as `parse_request` of the server reads it. */
   async view(body) {

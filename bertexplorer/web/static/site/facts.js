@@ -67,7 +67,7 @@ const FACTS = {
     };
   },
   tokenization: ({ words }) => ({ longest: () => Math.max(0, ...words.map(({ steps }) => steps.length)) }),
-  "word-in-context": ({ occurrences, cosines }) => ({
+  "word-in-context": ({ cosines }) => ({
     cosine: (first, second, layer) => item(item(itemAtLayer(cosines, layer), first, "occurrence"), second, "occurrence"),
   }),
 };

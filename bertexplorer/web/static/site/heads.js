@@ -18,15 +18,15 @@ function parsePlaces(typed, kind, example, layers, count) {
   }
   const places = new Map();
   for (const part of typed.split(/[,;\n]/).map((one) => one.trim()).filter(Boolean)) {
-    const [, layer, number] = PLACE.exec(part) ?? [];
-    if (!layer) {
+    const [layer, number] = PLACE.exec(part)?.slice(1).map(Number) ?? [];
+    if (layer === undefined) {
       throw new Refusal(
         `'${part.slice(0, 20)}' is not a ${kind}; expected a layer and a ${kind} such as ${example}, separated by commas.`,
       );
     }
-    checkNumber(Number(layer), layers, "layer");
-    checkNumber(Number(number), count, kind);
-    places.set(`${Number(layer)}·${Number(number)}`, [layer - 1, number - 1]);
+    checkNumber(layer, layers, "layer");
+    checkNumber(number, count, kind);
+    places.set(`${layer}·${number}`, [layer - 1, number - 1]);
   }
   return [...places.values()];
 }

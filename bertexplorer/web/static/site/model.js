@@ -10,6 +10,23 @@ const FEW = 8;  // passes asked for at once that are kept
 const REMEMBERED = 30_000_000;  // numbers of passes that are kept
 
 export class Bert {
+  // of the checkpoint, as site.json has them
+  name = "";
+  layers = 0;
+  heads = 0;
+  hidden_size = 0;
+  word_size = 0;
+  norm_eps = 0;
+  has = [];  // its heads that predict
+  /** @type {Tokenizer} */
+  tokenizer;
+  places;  // name of a tensor -> {shape, start, transposed}
+  /** @type {Float32Array} */
+  numbers;  // of all tensors
+  ort;
+  pause;
+  layersSession;
+  readerSession;  // undefined without an MLM head
   #passes = new Map();  // the ids of an encoding -> its pass, the latest last
 
   /** *about*: site.json; *graphs*: its ONNX files by name; *weights*: the packed weights; *ort*: onnxruntime-web; *pause*: awaited between
@@ -186,7 +203,13 @@ export class Bert {
 /** One encoding's pass. Layer 0 of the vectors is the input of the first layer; of the attention, the first layer. */
 class Pass {
   constructor(bert, hidden, attention, { row, rows, tokens, length }) {
-    Object.assign(this, { bert, hidden, weights: attention, row, rows, tokens, length });
+    this.bert = bert;
+    this.hidden = hidden;
+    this.weights = attention;
+    this.row = row;
+    this.rows = rows;
+    this.tokens = tokens;
+    this.length = length;
   }
 
   /** The vector of a token after a layer. */

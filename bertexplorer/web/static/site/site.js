@@ -2,6 +2,8 @@
 import { connect } from "../backend.js";
 import { base, fetched } from "./fetching.js";
 
+/** @import { Ask } from "../types.d.ts" */
+
 const missing = (what) => ({
   status: 404,
   answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` },
@@ -19,8 +21,10 @@ const page = read("data/page.json");
 const waiting = new Map();  // number of a question -> what resolves it
 let worker = null, last = 0, opened = null, here = false;  // here: the checkpoint is open
 
-/** Ask the worker. *tell* hears {done, seconds}; *signal* stops the work. */
-function send(task, given, { transfer = [], signal, tell } = {}) {
+/** Ask the worker. *way*: *transfer* goes over to it; *tell* hears {done, seconds}; *signal* stops the work.
+ *  @param {{transfer?: Transferable[], signal?: AbortSignal, tell?: (news: any) => void}} way */
+function send(task, given, way = {}) {
+  const { transfer = [], signal, tell } = way;
   signal?.throwIfAborted();  // while the checkpoint opened, a newer question came
   const number = ++last;
   worker.postMessage({ number, task, ...given }, transfer);
@@ -42,7 +46,9 @@ function open(tell = listener) {
   return opened;
 }
 
-let listener = () => {}, notice = "";
+/** @type {(news: any) => void} */
+let listener = () => {};
+let notice = "";
 function say(words) {
   notice = words;
   if (words) listener({ notice: words });
@@ -192,6 +198,7 @@ async function asks({ parts }) {
 const MAX_BYTES = 5e6;  // of a file of lines
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
+/** @type {Ask} */
 async function local(path, { body, signal, tell } = {}) {
   const [where, query = ""] = path.split("?");
   const [first, second, third] = where.split("/");

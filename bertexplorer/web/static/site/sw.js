@@ -1,5 +1,6 @@
 // Keeps the files of the site in the browser, so that it opens without a network. The checkpoint is kept by site.js.
-const SITE = `bert-explorer ${new URL("./", location).pathname} `, NAME = SITE + VERSION, SHELL = FILES;  // two sites may share a host
+const HOME = new URL("./", location.href).pathname;
+const SITE = `bert-explorer ${HOME} `, NAME = SITE + VERSION, SHELL = FILES;  // two sites may share a host
 const PAGES = ["learn", "train", "pretrain"];
 const fresh = (path) => new Request(path, { cache: "reload" });  // the browser's own cache may have files of the version before
 
@@ -16,9 +17,9 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
 })()));
 
 addEventListener("fetch", (event) => {
-  const { request } = event, url = new URL(request.url), home = new URL("./", location).pathname;
+  const { request } = event, url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
-  const path = url.pathname.slice(home.length);
+  const path = url.pathname.slice(HOME.length);
   if (path.startsWith("model/")) return;
   const page = request.mode === "navigate"
     && (PAGES.includes(path.replace(/\/$/, "")) ? `${path.replace(/\/$/, "")}/` : path === "" ? "./" : null);

@@ -17,7 +17,7 @@ export class Stopped extends Error {}
 const MAX_CHARACTERS = 20_000, MAX_WORD = 200, LONGEST = 100;  // of a text; of a word to look up; of a word that has pieces
 export const TOKENS = 2;  // the side of a span that counts tokens
 const TYPED_MASK = /\[mask\]|<mask>|_{3,}/giu;
-const INVISIBLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\u200b\u2060]/gu;  // but tab and line ends
+const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cs}\ufeff\u200b\u2060]/gu;  // but tab and line ends
 const CHINESE = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
 export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const overlap = (a, b) => a.side === b.side && a.start < b.end && b.start < a.end;
@@ -30,6 +30,26 @@ export const readSpans = (written) => (written || "").split(",").slice(0, 600).f
 export const writeSpans = (spans) => spans.map((one) => `${one.side}:${one.start}-${one.end}`).join(",");
 
 export class Tokenizer {
+  // of `Vocabulary`
+  pieces = [];
+  special = {};
+  special_ids = [];
+  frame;
+  max_tokens = 0;
+  continuation = "";
+  clean = false;
+  chinese = false;
+  strip_accents = false;
+  lowercase = false;
+  /** @type {RegExp} */
+  space;
+  /** @type {RegExp} */
+  control;
+  /** @type {RegExp} */
+  marks;
+  /** @type {RegExp} */
+  punctuation;
+
   /** *about*: vocabulary, special tokens and rules, as the site's builder writes them. */
   constructor(about) {
     Object.assign(this, about);
@@ -219,8 +239,7 @@ function truncate(lengths, room) {
   if (lengths.length === 1) return [Math.min(lengths[0], room)];
   if (lengths[0] + lengths[1] <= room) return lengths;
   const swap = lengths[0] > lengths[1];
-  let [short, long] = swap ? [lengths[1], lengths[0]] : lengths;
-  long = short > room ? short : Math.max(short, room - short);
+  let short = Math.min(...lengths), long = short > room ? short : Math.max(short, room - short);
   if (short + long > room) {
     short = Math.floor(room / 2);
     long = short + (room % 2);

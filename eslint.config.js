@@ -1,0 +1,25 @@
+// The scripts that browsers load, as the linter reads them: the recommended rules. The app needs none of this.
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["**/vendor/", "**/.venv/"] },
+  js.configs.recommended,
+  { languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: { ...globals.browser } } },
+  {
+    files: ["bertexplorer/web/static/site/*.js", "bertexplorer/views/*/browser.js"],
+    languageOptions: { globals: { ...globals.worker } },
+  },
+  {
+    files: ["bertexplorer/web/static/site/sw.js"],
+    languageOptions: { globals: { ...globals.serviceworker, VERSION: "readonly", FILES: "readonly" } },
+  },
+  {
+    files: ["assets/bertviz.js"],  // a notebook's page calls it
+    languageOptions: { sourceType: "script", globals: { jQuery: "readonly", d3: "readonly" } },
+    rules: { "no-unused-vars": ["error", { varsIgnorePattern: "^bertviz$" }] },
+  },
+  { files: ["bertexplorer/web/static/widget_loader.js"], languageOptions: { globals: { SOURCES: "readonly" } } },
+  { files: ["bertexplorer/web/static/offline_player.js"], languageOptions: { globals: { readNumber: "readonly" } } },
+  { files: ["tests/scripts/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
+];
