@@ -20,6 +20,5 @@ export default [
     rules: { "no-unused-vars": ["error", { varsIgnorePattern: "^bertviz$" }] },
   },
   { files: ["bertexplorer/web/static/widget_loader.js"], languageOptions: { globals: { SOURCES: "readonly" } } },
-  { files: ["bertexplorer/web/static/offline_player.js"], languageOptions: { globals: { readNumber: "readonly" } } },
   { files: ["tests/scripts/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
 ];

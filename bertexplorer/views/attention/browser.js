@@ -1,13 +1,11 @@
 // Attention: which token looks at which, in one head, in several together, or in all of them side by side.
 import { arcsOf, sayCut } from "../../web/static/site/arcs.js";
 import { beyondLimit, clip, percent, quote } from "../../web/static/site/wording.js";
-import {
-  isPunctuation, nameHeads, oneOrAll, parseHeads, placeName, strongestLinks,
-} from "../../web/static/site/heads.js";
-import { argmax, length, meanRow, median, most, range } from "../../web/static/site/numbers.js";
+import { isPunctuation, nameHeads, oneOrAll, parseHeads, placeName, strongestLinks } from "../../web/static/site/heads.js";
+import { argmax, length, meanRow, median, most, range } from "../../web/static/numbers.js";
 import { pixelStep, pool, tiles } from "../../web/static/site/tiles.js";
-import { Refusal } from "../../web/static/site/tokens.js";
 import { between, meanOf, rescale, unitsOf } from "../../web/static/site/units.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_ROWS = 100_000;  // of an exported file
 const NUMBERED = 10, MAPPED = 512;  // tokens up to which cells show their numbers, and up to which each has its own row

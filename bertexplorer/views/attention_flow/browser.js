@@ -1,9 +1,9 @@
 // Attention flow: how much of each input token can reach a token of a later layer, through the layers in between.
 import { beyondLimit, clip, percent, quote } from "../../web/static/site/wording.js";
 import { checkNumber } from "../../web/static/site/heads.js";
-import { argmax, meanRow, most, range } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { argmax, meanRow, most, range } from "../../web/static/numbers.js";
 import { meanOf, ordinaryTokens, rescale } from "../../web/static/site/units.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const FLOW_TOKENS = 64, FLOW_PICKED = 8;
 const UNITS = 1_000_000;  // an attention of 1 is divided into this many whole units, in which the flow is exact

@@ -1,7 +1,8 @@
 // Contrast: one mask in two sentences, compared over the whole vocabulary.
-import { clip, grouped, percent, quote, range } from "../../web/static/site/wording.js";
+import { clip, grouped, percent, quote } from "../../web/static/site/wording.js";
 import { encodeMasked } from "../../web/static/site/masks.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { range } from "../../web/static/numbers.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const FLOOR = 1e-4;  // a word is listed only if it is at least this probable in one of the two
 const CELLS = 120, FAINT = 0.25;  // along an axis, each about one dot wide; the opacity of one word

@@ -1,8 +1,8 @@
 // Decoding: several masks filled four ways, which shows why independent answers must not be multiplied.
 import { decimal, grouped, ordinal, percent, quote } from "../../web/static/site/wording.js";
 import { encodeMasked } from "../../web/static/site/masks.js";
-import { argmax, most, sum, topk } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { argmax, most, sum, topk } from "../../web/static/numbers.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_MASKS = 20;
 

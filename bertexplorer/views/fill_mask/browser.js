@@ -1,7 +1,7 @@
 // One mask: the pieces that the checkpoint would put at each mask, with their probabilities.
 import { grouped, percent, quote } from "../../web/static/site/wording.js";
 import { encodeMasked, parseWords, scoreWords } from "../../web/static/site/masks.js";
-import { entropyBits, rankOf, topk } from "../../web/static/site/numbers.js";
+import { entropyBits, rankOf, topk } from "../../web/static/numbers.js";
 
 const MAX_BLANKS = 20, DRAWN = 12;  // masks that are answered; answers drawn for each mask when there are several
 

@@ -3,7 +3,7 @@ import { beyondLimit, clip, counted, decimal, grouped, joinNames, onlyFirstMask,
 import { attended, fed } from "../../web/static/site/halves.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../../web/static/site/heads.js";
 import { inputParts, longestPiece } from "../../web/static/site/inputs.js";
-import { exponentials, length, percentile, range, sigmoid, sum, topk } from "../../web/static/site/numbers.js";
+import { exponentials, length, percentile, range, sigmoid, sum, topk } from "../../web/static/numbers.js";
 
 const ANSWERS = 6, RAISED = 3, NUMBERS = 10, STRONGEST = 0.99, ABOVE = 64, BELOW = 228, ROW = 24, LOW_ROW = 18, MANY = 12;
 const ADDED = { 1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added" };

@@ -1,7 +1,7 @@
 // Input vectors: the word, position and segment vectors of one token, number by number, and how they add up.
 import { decimal, quote } from "../../web/static/site/wording.js";
 import { inputParts, longestPiece } from "../../web/static/site/inputs.js";
-import { argmax, cosine, length, range } from "../../web/static/site/numbers.js";
+import { argmax, cosine, length, range } from "../../web/static/numbers.js";
 
 
 export async function run(bert, text, { clip }) {

@@ -1,11 +1,11 @@
 // Late interaction: each token of a query finds its best match in a passage, and the cosines of the matches are added up: MaxSim
 // (ColBERT; Khattab and Zaharia, 2020), with the vectors of one layer.
 import { beyondLimit, clip, decimal, grouped, joinNames, quote } from "../../web/static/site/wording.js";
-import { argmax, dot, most, range, sum } from "../../web/static/site/numbers.js";
+import { argmax, dot, most, range, sum } from "../../web/static/numbers.js";
 import { alone, parseTexts, passagesPanel } from "../../web/static/site/passages.js";
-import { Refusal } from "../../web/static/site/tokens.js";
 import { ordinaryTokens, placesInPair } from "../../web/static/site/units.js";
 import { baseline, layerOf, unit } from "../../web/static/site/vectors.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 /** @import { Panel } from "../../web/static/types.d.ts" */
 

@@ -1,9 +1,9 @@
 // Layers: the prediction of the checkpoint's own head after each layer, and the layer at which it settles.
-import { grouped, layerName, onlyFirstMask, percent, quote, range } from "../../web/static/site/wording.js";
+import { grouped, layerName, onlyFirstMask, percent, quote } from "../../web/static/site/wording.js";
 import { bestPieces, encodeMasked, parseWords } from "../../web/static/site/masks.js";
-import { argmax, entropyBits, most, rankOf, topk } from "../../web/static/site/numbers.js";
+import { argmax, entropyBits, most, range, rankOf, topk } from "../../web/static/numbers.js";
 import { onePiece } from "../../web/static/site/question.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_FOLLOWED = 8, FINAL = 3;  // words that are followed; final answers, if none is named
 const DRAWN = 5;  // answers of a layer

@@ -1,7 +1,7 @@
 // Nearest pieces: which pieces of the vocabulary have the vectors closest to a token's own, before any context.
 import { decimal, quote } from "../../web/static/site/wording.js";
 import { longestPiece } from "../../web/static/site/inputs.js";
-import { dot, length, mean, median, range, topk } from "../../web/static/site/numbers.js";
+import { dot, length, mean, median, range, topk } from "../../web/static/numbers.js";
 import { once } from "../../web/static/site/vectors.js";
 
 const MAX_TOKENS = 3;

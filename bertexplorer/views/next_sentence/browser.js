@@ -1,9 +1,9 @@
 // Next sentence: how sure BERT is that one text follows another, both ways round and among other candidates.
 import { beyondLimit, clip, decimal, ordinal, percent, quote } from "../../web/static/site/wording.js";
-import { sigmoid, sum } from "../../web/static/site/numbers.js";
+import { sigmoid, sum } from "../../web/static/numbers.js";
 import { parseTexts } from "../../web/static/site/passages.js";
 import { encodePair } from "../../web/static/site/question.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const SHOWN = 30, TONES = ["blue", "orange"];  // tokens of a segment that are drawn; of segments 0 and 1
 

@@ -1,7 +1,7 @@
 // Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is.
 import { counted, decimal, grouped, percent, quote } from "../../web/static/site/wording.js";
-import { argmax, most as largest, range, rankOf, sum } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { argmax, most as largest, range, rankOf, sum } from "../../web/static/numbers.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MOST = 4;  // bits up to which all figures have one scale
 

@@ -1,8 +1,8 @@
 // Query and key: the products of single dimensions that add up to the attention score of one token in one head (Vaswani et al.,
 // 2017, section 3.2.1).
-import { beyondLimit, clip, decimal, grouped, percent, quote, range } from "../../web/static/site/wording.js";
+import { beyondLimit, clip, decimal, grouped, percent, quote } from "../../web/static/site/wording.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../../web/static/site/heads.js";
-import { argmax, mean, most, sum } from "../../web/static/site/numbers.js";
+import { argmax, mean, most, range, sum } from "../../web/static/numbers.js";
 
 const MAX_ROWS = 100_000;  // of an exported file
 const DRAWN = 40, LETTERS = 12;  // tokens; letters of one in a button

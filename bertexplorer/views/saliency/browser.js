@@ -1,9 +1,9 @@
 // Saliency: which words a prediction depends on, by hiding them, each with all its pieces (Zeiler and Fergus, 2014; Li et al., 2016).
 import { beyondLimit, decimal, grouped, joinNames, onlyFirstMask, percent, quote, signed } from "../../web/static/site/wording.js";
-import { most, range, sum } from "../../web/static/site/numbers.js";
+import { most, range, sum } from "../../web/static/numbers.js";
 import { ask } from "../../web/static/site/question.js";
-import { Refusal } from "../../web/static/site/tokens.js";
 import { unitsOf } from "../../web/static/site/units.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const PASS_TOKENS = 16_384, FEWEST = 16;  // tokens that are read in all; groups of words in a long text
 const DRAWN = 40;  // units

@@ -1,8 +1,8 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
 import { clip, decimal, grouped, quote } from "../../web/static/site/wording.js";
-import { dot, topk } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { dot, topk } from "../../web/static/numbers.js";
 import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit } from "../../web/static/site/vectors.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_LINES = 10_000, SHOWN = 480;  // letters of a line under the pointer
 

@@ -1,11 +1,11 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
 import { clip, counted, decimal, grouped, joinNames, percent, quote, signed } from "../../web/static/site/wording.js";
-import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../../web/static/site/numbers.js";
+import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../../web/static/numbers.js";
 import { alone, parseTexts } from "../../web/static/site/passages.js";
-import { Refusal } from "../../web/static/site/tokens.js";
 import { unitsOf } from "../../web/static/site/units.js";
 import { cosines, encodeLines, linesOf, once, sentenceVectors } from "../../web/static/site/vectors.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 // lines whose pairs tell what chance gives; texts that are compared with each other
 const MAX_LINES = 300, MAX_CELLS = 20_000, MAX_TEXTS = 20;

@@ -2,7 +2,7 @@
 import { clip, onlyFirstMask, percent, quote, signed } from "../../web/static/site/wording.js";
 import { parseHeads, placeName } from "../../web/static/site/heads.js";
 import { bestPieces } from "../../web/static/site/masks.js";
-import { argmax, least, most, range, sigmoid } from "../../web/static/site/numbers.js";
+import { argmax, least, most, range, sigmoid } from "../../web/static/numbers.js";
 import { askToChange } from "../../web/static/site/question.js";
 
 /** @import { Panel } from "../../web/static/types.d.ts" */

@@ -1,8 +1,8 @@
 // Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them.
 import { percent, quote } from "../../web/static/site/wording.js";
 import { encodeMasked, parseWords, scoreWords } from "../../web/static/site/masks.js";
-import { argmax, least, most, sum, topk } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { argmax, least, most, sum, topk } from "../../web/static/numbers.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_FILLINGS = 64, SLOT = /\{([^{}|]*(?:\|[^{}|]*)+)\}/;
 

@@ -1,7 +1,7 @@
 // Term weights: the words by which a text would be found. A piece of the vocabulary weighs max_i log(1 + relu(logit_ij)) over the
 // tokens i of the text, as in SPLADE (Formal et al., 2021), and two texts score the sum of the products of their weights.
 import { beyondLimit, clip, counted, decimal, grouped, joinNames, percent, quote } from "../../web/static/site/wording.js";
-import { most, range, sum } from "../../web/static/site/numbers.js";
+import { most, range, sum } from "../../web/static/numbers.js";
 import { alone } from "../../web/static/site/passages.js";
 import { placesInPair } from "../../web/static/site/units.js";
 

@@ -1,7 +1,7 @@
 // Tokenization: how the text is cut into pieces, and the vectors of each piece that add up to the input.
 import { clip, quote } from "../../web/static/site/wording.js";
 import { inputParts } from "../../web/static/site/inputs.js";
-import { cosine, length, mean, most, range } from "../../web/static/site/numbers.js";
+import { cosine, length, mean, most, range } from "../../web/static/numbers.js";
 
 const LONGEST = 100;  // characters of a word that has pieces
 const SHOWN = 64, STEPS = 18, LETTERS = 26;  // tokens whose vectors are drawn; lines of the words that are cut; letters of a word

@@ -1,7 +1,7 @@
 // Word in context: how alike the vectors of one word are in different sentences, layer by layer, and two random words beside them
 // (Ethayarajh, 2019, section 3.3).
 import { capital, clip, counted, layerName, quote } from "../../web/static/site/wording.js";
-import { argmax, mean, meanRow, range } from "../../web/static/site/numbers.js";
+import { argmax, mean, meanRow, range } from "../../web/static/numbers.js";
 import { baseline, cosines, layerOf, wordVectors } from "../../web/static/site/vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../../web/static/site/words.js";
 

@@ -1,10 +1,10 @@
 // Word path: the path of a word's vector through the layers on one plane, that of the first two principal components of all
 // vectors at all layers, of the word's own, or of what sets its occurrences apart in each layer.
 import { capital, clip, grouped, layerName, percent, quote } from "../../web/static/site/wording.js";
-import { argmax, dot, length, mean, meanRow, range, sum } from "../../web/static/site/numbers.js";
-import { Refusal } from "../../web/static/site/tokens.js";
+import { argmax, dot, length, mean, meanRow, range, sum } from "../../web/static/numbers.js";
 import { cosines, layerOf, principal, unit, wordVectors } from "../../web/static/site/vectors.js";
 import { excerpt, findOccurrences, remarksOn } from "../../web/static/site/words.js";
+import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_PATHS = 7, CROWD = 400;  // other tokens that are drawn
 const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];

@@ -12,7 +12,8 @@ import { about, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { picture } from "./picture.js";
 import { Presentation } from "./present.js";
-import { State, settingsInQuery } from "./state.js";
+import { settingsInQuery } from "./settings.js";
+import { State } from "./state.js";
 
 const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",

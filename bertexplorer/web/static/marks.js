@@ -6,11 +6,12 @@ import * as columns from "./marks_columns.js";
 import * as histogram from "./marks_histogram.js";
 import * as lines from "./marks_lines.js";
 import * as points from "./marks_points.js";
-import { fitting, FONT, least, most, STYLE, words, wrapped } from "./marks_parts.js";
+import { fitting, FONT, STYLE, words, wrapped } from "./marks_parts.js";
 import * as spans from "./marks_spans.js";
 import * as text from "./marks_text.js";
 import * as tiles from "./marks_tiles.js";
 import * as tokens from "./marks_tokens.js";
+import { least, most } from "./numbers.js";
 
 /** @import { Figure } from "./types.d.ts" */
 

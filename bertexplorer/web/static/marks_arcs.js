@@ -1,5 +1,6 @@
 // Arcs: lines between names on the left and on the right; more weight is a thicker line.
-import { colour, fitting, ink, most, path, rectangle, short, TOKEN, widest, widthOf, words } from "./marks_parts.js";
+import { colour, fitting, ink, path, rectangle, short, TOKEN, widest, widthOf, words } from "./marks_parts.js";
+import { most } from "./numbers.js";
 
 const ROW = 24, SIDE = 0.38, APART = 6;  // a name; the most room for the names of a side, of the width; beside them
 const STEPS = [[0.05, 0.8, 0.5], [0.15, 1.2, 0.65], [0.3, 2, 0.75], [0.6, 3, 0.9], [Infinity, 4.5, 1]];  // up to; width, opacity

@@ -1,7 +1,8 @@
 // Bars: one below the other, from 0 on. Their labels stand on the left, or above them.
 import {
-  colour, FONT, fitting, most, rectangle, roundNumbers, short, SMALL, tickBelow, TOKEN, twoLines, widest, widthOf, words,
+  colour, fitting, FONT, rectangle, roundNumbers, short, SMALL, tickBelow, TOKEN, twoLines, widest, widthOf, words,
 } from "./marks_parts.js";
+import { most } from "./numbers.js";
 
 const ROW = 32, LOW = 24, THICK = 22, APART = 8;  // a row, and one of many
 const FEW = 24;  // bars whose rows are high

@@ -1,5 +1,6 @@
 // Histogram: vertical bars of one width at numbers, and rules at single numbers.
-import { colour, least, most, rectangle, roundNumbers, short, tickBelow } from "./marks_parts.js";
+import { colour, rectangle, roundNumbers, short, tickBelow } from "./marks_parts.js";
+import { least, most } from "./numbers.js";
 
 const TALL = 110, RULE = 3;
 const ROOM = 0.03;  // beside the outermost numbers, of their distance

@@ -1,7 +1,8 @@
 // Lines over the same steps, such as layers, or over numbers, such as epochs, with their names at their ends.
 import {
-  colour, dot, fitting, ink, most, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, widthOf, words,
+  colour, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, widthOf, words,
 } from "./marks_parts.js";
+import { most } from "./numbers.js";
 
 const TALL = 150, CURVES = 200, ALONE = 260, RANKS = 250;  // heights; over numbers; of lines that are the whole figure; of ranks
 const LINE = 17, EDGE = 8;  // the height of a name; and what lines leave free above and below

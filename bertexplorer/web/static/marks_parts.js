@@ -1,4 +1,5 @@
 // What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
+import { most } from "./numbers.js";
 
 export const FONT = 14, TOKEN = 13, SMALL = 12;  // sizes of text
 export const CHARACTER = 0.605;  // the width of a character of IBM Plex Mono, of its size
@@ -116,9 +117,6 @@ export function tickBelow(x, y, text, width) {
   const half = widthOf(text, SMALL) / 2;
   return words(Math.max(half, Math.min(width - half, x)), y, text, { anchor: "middle", kind: "small" });
 }
-
-export const least = (numbers) => numbers.reduce((a, b) => Math.min(a, b), Infinity);
-export const most = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
 
 /** *places* at least a line apart, in their order, and within *height* if there is room. */
 export function spread(places, height, line = 17) {

@@ -1,7 +1,6 @@
 // Points in a plane, with lines through them and names beside those that have room.
-import {
-  colour, dot, fitting, ink, isDark, least, most, path, SMALL, tickBelow, TOKEN, widest, widthOf, words,
-} from "./marks_parts.js";
+import { colour, dot, fitting, ink, isDark, path, SMALL, tickBelow, TOKEN, widest, widthOf, words } from "./marks_parts.js";
+import { least, most } from "./numbers.js";
 
 const TALLEST = 440, FLATTEST = 0.62;  // the height, and its least share of the width
 const RADIUS = { none: 0, dot: 2, small: 3, usual: 4.5, large: 8 };

@@ -1,6 +1,7 @@
 // Points in space, which a person turns: a figure of marks as the JSON that plotly.js draws.
-import { colour, least, most } from "./marks_parts.js";
+import { colour } from "./marks_parts.js";
 import { withRoom } from "./marks_points.js";
+import { least, most } from "./numbers.js";
 
 const TALL = 456, LINE = 21, TOP = 16, SIDE = 8;  // pixels: the points, a line below them, and around all
 const SIZES = { none: 0, dot: 2, small: 3, usual: 4, large: 8 };

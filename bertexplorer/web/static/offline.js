@@ -1,9 +1,10 @@
 // A lesson as one file that needs no server: views as pictures, answers computed in advance, interactive questions.
 import { en, h, render } from "./kit.js";
-import { readNumber } from "./number.js";
 import { saveAsFile, still } from "./hand_in.js";
+import { oneScript } from "./sources.js";
 
 const PATIENCE_MS = 30_000;  // the longest wait for a view's answer
+const SCRIPTS = ["number.js", "grading.js", "offline_player.js"];  // of the file, each after those that it imports
 
 /** What a lesson is easily taken to say, and what it says instead. */
 export const misreading = (lesson) => [
@@ -25,9 +26,9 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
     if (part.kind === "prose") {
       parts.push(h("div", {}, render(part.text)));
     } else {
-      parts.push(h("section", { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keys[part.id] ?? {}) },
+      parts.push(h("section", { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keyOf(part, keys)) },
         render(part.prompt ?? []),
-        inputs(part, keys[part.id] ?? {}),
+        inputs(part, keyOf(part, keys)),
         h("div", { class: "said" }),
         part.link && h("div", { class: "view" }, await snapshot(reveal(part.link))),
       ));
@@ -37,9 +38,12 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
     h("div", { class: "guards" }, ...misreading(lesson)),
     en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`),
   );
-  const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
-  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: `${player}\n${readNumber}`, language: lesson.language });
+  const sources = await Promise.all(SCRIPTS.map((name) => fetch(new URL(name, import.meta.url)).then((reply) => reply.text())));
+  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: oneScript(sources), language: lesson.language });
 }
+
+/** What `judge` wants to know of a question. */
+const keyOf = ({ id, kind, choices = [] }, keys) => ({ kind, choices, ...keys[id] });
 
 /** The input fields of a question. */
 function inputs({ kind, id, choices = [] }, key) {

@@ -1,7 +1,6 @@
-// The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests. offline.js appends
-// readNumber of number.js.
-"use strict";
-const ATTEMPTS = 2;
+// The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests. offline.js puts the
+// modules that are imported here before it.
+import { ATTEMPTS, judge } from "./grading.js";
 
 function toFragment(tree) {
   const box = document.createDocumentFragment();
@@ -39,54 +38,48 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   const inputs = [...section.querySelectorAll("input, textarea")];
   let attempts = 0;
   const line = (...parts) => { const p = document.createElement("p"); p.append(...parts); said.append(p); };
-  const show = (right, text = [], answer = []) => {
+
+  /** Grade *answer*, and say what there is to say. */
+  const check = (answer) => {
+    const { status, answer: graded } = judge(key, answer, attempts + 1);
+    if (status !== 200) { said.textContent = graded.detail; return; }
+    attempts += 1;
     said.replaceChildren();
-    const done = right !== false || attempts >= ATTEMPTS || kind === "predict";
-    if (kind === "predict") line(right ? "As you guessed: " : "Not as you guessed: ", toFragment(answer));
+    const { right, text, done, after } = graded;
+    if (kind === "predict") line(right ? "As you guessed: " : "Not as you guessed: ", toFragment(graded.answer));
     else if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
-    if (text.length) line(toFragment(text));
-    if (done && !right && kind !== "predict" && answer.length) line("Answer: ", toFragment(answer));
-    if (done && key.after) line(toFragment(key.after));
-    if (done && view) view.hidden = false;
-    if (done) for (const one of section.querySelectorAll("input, .check, [data-token]")) one.disabled = true;
-  };
-  const check = {
-    predict: () => choose(), choice: () => choose(),
-    number: () => {
-      const x = readNumber(inputs[0].value, key.key, key.percent);
-      if (x === null) { said.textContent = "Type a number, such as 0.13 or 13 %."; return; }
-      attempts += 1;
-      const right = Math.abs(x - key.key) <= key.tolerance + 1e-12;
-      const range = key.ranges.find(([low, high]) => (low === null || x >= low) && (high === null || x <= high));
-      show(right, right ? [] : range ? range[2] : [x < key.key ? "Too low." : "Too high."], [key.answer]);
-    },
-    share: () => {
-      const points = inputs.map((one) => Number(one.value) || 0);
-      if (points.reduce((sum, one) => sum + one, 0) !== 100) { said.textContent = "Share out exactly 100 points."; return; }
-      const overlap = key.shares.reduce((sum, share, i) => sum + Math.min(share, points[i] / 100), 0);
-      show(null, [
-        `${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`,
-      ]);
-    },
-    say: () => {
-      said.replaceChildren();
-      line("A model answer: ", toFragment(key.answer));
+    said.append(toFragment(text));
+    const shown = kind === "click" ? [key.right.join(", ")] : graded.answer;
+    if (done && right === false && kind !== "predict") line("Answer: ", toFragment(shown));
+    if (graded.shares.length) line("BERT: ", graded.shares.map((share) => `${Math.round(100 * share)} %`).join(", "));
+    if (kind === "say") {
+      line("A model answer: ", toFragment(graded.answer));
       line("Does yours do this, too?");
-      for (const one of key.criteria) line("☐ ", toFragment(one));
-    },
-    find: () => {
-      said.replaceChildren();
-      if (key.hint?.length) line(toFragment(key.hint));
-      if (key.example.length) line("One that works: ", toFragment(key.example));
-      if (key.after?.length) line(toFragment(key.after));
-      line("To try texts of your own, open the lesson in BERT Explorer.");
-    },
+      for (const one of graded.criteria) line("☐ ", toFragment(one));
+    }
+    said.append(toFragment(after));
+    if (!done) return;
+    if (view) view.hidden = false;
+    for (const one of section.querySelectorAll("input, textarea, .check, [data-token]")) one.disabled = true;
   };
+
+  /** A find cannot be graded in a file: show its hint, and one that works. */
+  const hint = () => {
+    said.replaceChildren();
+    if (key.hint?.length) line(toFragment(key.hint));
+    if (key.example.length) line("One that works: ", toFragment(key.example));
+    if (key.after?.length) said.append(toFragment(key.after));
+    line("To try texts of your own, open the lesson in BERT Explorer.");
+  };
+
   const choose = () => {
     const at = inputs.findIndex((one) => one.checked);
-    if (at < 0) { said.textContent = "Choose one first."; return; }
-    attempts += 1;
-    show(at === key.key, key.feedback[at], [inputs[key.key].parentElement.textContent.trim()]);
+    if (at < 0) said.textContent = "Choose one first.";
+    else check(at);
+  };
+  const press = {
+    predict: choose, choice: choose, find: hint, number: () => check(inputs[0].value), say: () => check(inputs[0].value),
+    share: () => check(inputs.map((one) => Number(one.value) || 0)),
   };
   if (key.problem) { said.textContent = `Not on this checkpoint: ${key.problem}`; done.add(section.id); continue; }
   if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", toFragment(key.text)); continue; }
@@ -96,14 +89,12 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     captions.forEach((one) => { one.hidden = true; });  // they may say what to press
     for (const button of section.querySelectorAll("[data-token]"))
       button.addEventListener("click", () => {
-        const right = key.right.includes(button.dataset.token);
-        attempts += 1;
-        captions.forEach((one) => { one.hidden = !right && attempts < ATTEMPTS; });
-        show(right, right || attempts >= ATTEMPTS ? [] : key.hint, [key.right.join(", ")]);
+        check(button.dataset.token);
+        captions.forEach((one) => { one.hidden = attempts < ATTEMPTS && !key.right.includes(button.dataset.token); });
       });
     continue;
   }
-  if (!check[kind]) continue;
+  if (!press[kind]) continue;
   if (view && kind !== "find") view.hidden = true;  // until there is a guess
   section.append(goOnButton(section));
   const button = document.createElement("button");
@@ -112,7 +103,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     : kind === "say" ? "Compare with a model answer"
     : "Check";
   Object.assign(button, { className: "check", lang: "en" });
-  button.addEventListener("click", check[kind]);
+  button.addEventListener("click", press[kind]);
   said.before(button);
 }
 advance();

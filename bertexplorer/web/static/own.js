@@ -1,6 +1,8 @@
 // What is a person's own while a view shows something else: their text, while an example of the view stands in for it, and their
 // checkpoint, while a view borrows another. Both come back in the next view.
 
+import { defaultsOf } from "./settings.js";
+
 const HOLE = /\[MASK\]|<mask>/;
 
 export class Own {
@@ -55,7 +57,7 @@ export class Own {
     this.#opened = view;
     const borrowed = checkpoint !== this.checkpoint;
     if (borrowed && (own.hidden || HOLE.test(own.text))) {
-      return { view, checkpoint, ...this.#example(view, own, this.#defaults(view), "your text has a hidden word") };
+      return { view, checkpoint, ...this.#example(view, own, defaultsOf(this.views[view]), "your text has a hidden word") };
     }
     return { ...own, view, checkpoint };
   }
@@ -87,11 +89,9 @@ export class Own {
     this.#why = why;
     return {
       text: example.text, pair: example.pair, hidden: "", picked: example.picked,
-      options: { ...this.#defaults(view), ...example.options },
+      options: { ...defaultsOf(this.views[view]), ...example.options },
     };
   }
-
-  #defaults(view) { return Object.fromEntries(this.views[view].settings.map((one) => [one.name, one.default])); }
 
   /** The change that brings the person's text back, null if it is on the screen. */
   back() {

@@ -1,5 +1,6 @@
 // <bx-question>: one question of a lesson: its prompt, the learner's answer, the server's feedback and the live view. Its
 // record is {answer, attempt, said}; it fires "record" whenever the record changes.
+import { ATTEMPTS } from "./grading.js";
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
 
@@ -8,7 +9,6 @@ const LABELS = {
   say: "Compare with a model answer", share: "Lock in my points",
 };
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
-const ATTEMPTS = 2;
 const PATIENCE_MS = 700;  // after that the page says that it is still computing
 
 class Question extends HTMLElement {

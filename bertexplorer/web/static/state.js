@@ -1,17 +1,10 @@
 // The state of the page: one object, which the address bar stores. Every change sends one request to the server; answers to
 // outdated requests are dropped.
 import { ask } from "./backend.js";
+import { defaultsOf } from "./settings.js";
 
 const TYPING_MS = 100;  // between two requests while the user types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
-
-/** The *settings* in the query of a link, for the form to show until the server has parsed the link. */
-export function settingsInQuery(query, settings) {
-  const read = { boolean: (word) => word === "True", number: Number, string: String };
-  return Object.fromEntries(
-    settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]),
-  );
-}
 
 export class State {
   #views;
@@ -44,7 +37,7 @@ export class State {
     });
   }
 
-  defaults(view) { return Object.fromEntries(this.#views[view].settings.map((one) => [one.name, one.default])); }
+  defaults(view) { return defaultsOf(this.#views[view]); }
 
   /** Request the view of a link. */
   open(link) { return this.#send({ link: link || "?" }, this.now); }

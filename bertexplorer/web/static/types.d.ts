@@ -323,8 +323,6 @@ declare global {
   const SOURCES: Record<string, string>;  // in widget_loader.js: the modules of the widget
   const clients: Clients;  // of a service worker
   function skipWaiting(): Promise<void>;
-  /** Of number.js, in a saved lesson. */
-  function readNumber(typed: string, near: number, percent: boolean): number | null;
 
   // What has the focus, or a place in a page, is HTML.
   interface Element {

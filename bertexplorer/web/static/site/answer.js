@@ -1,5 +1,8 @@
 // Answers: a state of the page, or a link -> all that the page shows for it, as the server's POST /api/v1/view gives it.
-import { readSpans, Refusal, Stopped, TOKENS, writeSpans } from "./tokens.js";
+import { defaultsOf } from "../settings.js";
+import { readSpans, shiftSpans, TOKENS, writeSpans } from "../spans.js";
+import { readLink } from "./links.js";
+import { Refusal, Stopped } from "./refusal.js";
 
 const MOST = 12;  // answers that are remembered
 const PRESS = {
@@ -106,7 +109,7 @@ export class Answers {
   // The question.
 
   async read({ state, link, counted_in: counted, fill }) {
-    if (link !== undefined) return this.follow(new URLSearchParams(link));
+    if (link !== undefined) return this.follow(link);
     let now = {
       ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state,
       checkpoint: this.bert.card.name, precision: "auto",
@@ -135,39 +138,22 @@ export class Answers {
     );
   }
 
-  defaults(view) { return Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one.default])); }
+  defaults(view) { return defaultsOf(this.schema.views[view]); }
 
-  follow(query) {
-    const { views, opening } = this.schema;
-    let notice = "", view = query.get("view") ?? opening.view;
-    if (!Object.hasOwn(views, view)) {
-      notice = `There is no view '${view.slice(0, 60)}'. Pick one of those shown.`;
-      view = opening.view;
-    }
-    const example = view === opening.view
-      ? { text: opening.text, pair: "", picked: "", options: {} }
-      : views[view].examples[0];
-    const bare = !query.has("text");
-    const given = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : "");
-    const options = { ...this.defaults(view), ...(bare && example.options) };
+  follow(link) {
+    const { query, named, known, state, options: examples } = readLink(link, this.schema);
+    const { settings } = this.schema.views[state.view], mine = this.bert.card.name;
+    const options = { ...this.defaults(state.view), ...examples }, notices = [];
+    if (!known) notices.push(`There is no view '${named.slice(0, 60)}'. Pick one of those shown.`);
     try {
-      for (const one of views[view].settings) if (query.has(one.name)) options[one.name] = check(one, query.get(one.name));
+      for (const one of settings) if (query.has(one.name)) options[one.name] = check(one, query.get(one.name));
     } catch (error) {
-      notice = `${notice} ${error.message} The link's settings are left out.`.trim();
-      Object.assign(options, this.defaults(view));
+      notices.push(`${error.message} The link's settings are left out.`);
+      Object.assign(options, this.defaults(state.view));
     }
-    const named = query.get("checkpoint"), mine = this.bert.card.name;
-    if (named && named !== mine) notice = `${notice} The link names ${named.slice(0, 60)}; this site has ${mine} alone.`.trim();
-    const against = ["random weights", "another checkpoint", "another text", "its training"].includes(query.get("against"))
-      ? query.get("against")
-      : "";
-    const state = {
-      text: given("text", example.text), pair: given("pair", example.pair),
-      hidden: writeSpans(readSpans(given("hidden"))),
-      picked: writeSpans(readSpans(given("picked", example.picked))),
-      checkpoint: mine, precision: "auto", view, options, against, other: query.get("versus") ?? "",
-    };
-    return { state, notice };
+    const checkpoint = query.get("checkpoint");
+    if (checkpoint && checkpoint !== mine) notices.push(`The link names ${checkpoint.slice(0, 60)}; this site has ${mine} alone.`);
+    return { state: { ...state, checkpoint: mine, precision: "auto", options }, notice: notices.join(" ") };
   }
 
   checked(state) {
@@ -184,8 +170,8 @@ export class Answers {
     let hidden = readSpans(state.hidden), picked = readSpans(state.picked).filter((span) => span.side !== TOKENS);
     [[state.text, text], [state.pair, pair]].forEach(([before, after], side) => {
       const texts = [prepared(before), prepared(after)];
-      hidden = shift(hidden, side, ...texts);
-      picked = shift(picked, side, ...texts);
+      hidden = shiftSpans(hidden, side, ...texts);
+      picked = shiftSpans(picked, side, ...texts);
     });
     return { ...state, text, pair, hidden: writeSpans(hidden), picked: writeSpans(picked) };
   }
@@ -229,18 +215,6 @@ function check({ name, label, kind, choices, low, high }, value) {
     refuse();
   }
   return number;
-}
-
-/** Move the spans of *side* after an edit; drop those that the edit touches. */
-function shift(spans, side, old, now) {
-  let head = 0, tail = 0;
-  while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
-  while (tail < Math.min(old.length, now.length) - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
-  const by = now.length - old.length, edge = old.length - tail;
-  return spans.flatMap((span) => {
-    if (span.side !== side || span.end <= head) return [span];
-    return span.start >= edge ? [{ side, start: span.start + by, end: span.end + by }] : [];
-  });
 }
 
 /** The text as chips. *press*: what a press on one does; *colours*: position -> shade. */

@@ -1,5 +1,5 @@
 // Lines from the attending tokens on the left to their targets on the right; more attention is darker.
-import { argmax, most, range } from "./numbers.js";
+import { argmax, most, range } from "../numbers.js";
 
 const SHOWN = 96, LINES = 400, LEAST = 0.01;  // tokens in a column; lines; the least share of the largest that is drawn
 

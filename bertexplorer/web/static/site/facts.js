@@ -1,7 +1,7 @@
 // Facts: what the questions of lessons ask of a view's result, by the names that lessons call them, and the conditions and texts that
 // do so. The site's builder makes trees of these (finds.py): of a condition [name, …], of a text one with {value, form} in its slots.
 import { decimal, grouped, quote } from "./wording.js";
-import { Refusal } from "./tokens.js";
+import { Refusal } from "./refusal.js";
 
 const MORE_DIGITS = 3;  // at most, for a value that is close to a limit
 

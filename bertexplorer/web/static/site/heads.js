@@ -1,6 +1,6 @@
 // Heads and neurons as a person writes them ("5·3": layer 5, head 3, from 1; in data from 0), and the heads worth a look in one text.
-import { argmax, range } from "./numbers.js";
-import { Refusal } from "./tokens.js";
+import { argmax, range } from "../numbers.js";
+import { Refusal } from "./refusal.js";
 
 const PLACE = /^(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})$/, MAX_TYPED = 2_000;
 const WINDOW = 20;  // tokens of a long text whose links are looked at

@@ -1,5 +1,5 @@
 // The vectors that add up to the input of the first layer.
-import { argmax, sum } from "./numbers.js";
+import { argmax, sum } from "../numbers.js";
 
 /** The vectors of the tokens on the way into the encoder, by name, in the order in which they are added. */
 export function inputParts(bert, encoding) {

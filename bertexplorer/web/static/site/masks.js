@@ -1,6 +1,6 @@
 // What the views of masks share: the text with its mask, and words of one or several pieces at a mask.
-import { range, rankOf, sum, topk } from "./numbers.js";
-import { Refusal } from "./tokens.js";
+import { range, rankOf, sum, topk } from "../numbers.js";
+import { Refusal } from "./refusal.js";
 
 const MAX_WORDS = 50, MAX_PIECES = 20;
 

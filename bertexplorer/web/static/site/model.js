@@ -1,6 +1,7 @@
 // The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
-import { mean, sum } from "./numbers.js";
-import { Refusal, Tokenizer } from "./tokens.js";
+import { mean, sum } from "../numbers.js";
+import { Tokenizer } from "./tokens.js";
+import { Refusal } from "./refusal.js";
 
 const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 or 12 bits
 const WORD_VECTORS = "encoder.embeddings.words.weight";  // in 8 bits where others have 12

@@ -1,6 +1,6 @@
 // Other texts, typed in one line, and bars for passages by their rank.
 import { grouped } from "./wording.js";
-import { Refusal } from "./tokens.js";
+import { Refusal } from "./refusal.js";
 
 const MAX_TEXTS = 50, MAX_CHARACTERS = 20_000;
 

@@ -2,8 +2,8 @@
 // mask, or whether the second text follows the first.
 import { encodeMasked } from "./masks.js";
 import { logSoftmax } from "./model.js";
-import { argmax, sigmoid } from "./numbers.js";
-import { Refusal } from "./tokens.js";
+import { argmax, sigmoid } from "../numbers.js";
+import { Refusal } from "./refusal.js";
 
 /** The encoding of a pair; neither side may be without anything to read. */
 export function encodePair(bert, text) {

@@ -1,6 +1,7 @@
 // The site's answer to `ask`: a worker in this browser in place of a server, and recorded answers for views that need one.
 import { connect } from "../backend.js";
 import { base, fetched } from "./fetching.js";
+import { readLink } from "./links.js";
 
 /** @import { Ask } from "../types.d.ts" */
 
@@ -154,19 +155,14 @@ async function rows(kind, body, tell) {
   return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
 }
 
-/** The state of a link, with all settings that it names. */
-function stateOf(link, { views, opening }) {
-  const query = new URLSearchParams(link), view = Object.hasOwn(views, query.get("view")) ? query.get("view") : opening.view;
-  const { defaults, examples: [example] } = views[view], bare = !query.has("text");
-  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...defaults, ...(bare && example.options) };
+/** The state of a link, with all settings that it names, also those that a browser lacks. */
+function stateOf(link, schema) {
+  const { query, state, options: examples } = readLink(link, schema), { defaults } = schema.views[state.view];
+  const options = { ...defaults, ...examples };
   for (const [name, value] of query) {
     if (Object.hasOwn(defaults, name)) options[name] = { boolean: value === "True", number: Number(value) }[typeof defaults[name]] ?? value;
   }
-  const about = {
-    text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"),
-    picked: get("picked", example.picked),
-  };
-  return { view, ...about, checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
+  return { ...state, checkpoint: schema.opening.checkpoint, precision: "auto", options };
 }
 
 /** The text of a file in UTF-8, or in the encoding of Windows, which a notice names. */
@@ -180,7 +176,7 @@ function readText(bytes) {
 
 /** The grade of an answer to a question of a lesson, from its keys; of a find, from the state of its view. */
 async function grade(slug, block, { answer, attempt, state }, lang) {
-  const { judge } = await import("./grading.js");
+  const { judge } = await import("../grading.js");
   const keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`);
   const key = keys[block];
   const question = key?.graded_by;

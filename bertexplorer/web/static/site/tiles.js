@@ -1,5 +1,5 @@
 // Many matrices as one picture: each is a tile of a PNG, which a browser draws ten times as fast as many plots.
-import { most, range } from "./numbers.js";
+import { most, range } from "../numbers.js";
 
 /** @type {[number, string][]} */
 const BLUE = [[0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1, "#12406f"]];

@@ -1,33 +1,14 @@
 // The tokenizer of BERT: text or a pair -> an encoding, and each piece back to its characters and its word. Positions and
 // characters count from 0; characters are code points, as in the links of the page.
 
+import { overlap, TOKENS } from "../spans.js";
+import { Refusal } from "./refusal.js";
 import { languageNote } from "./small_pieces.js";
 
-/** An error whose words are for the person who asked; *missing*: what the text or the checkpoint lacks. */
-export class Refusal extends Error {
-  constructor(words, missing = "") {
-    super(words);
-    this.missing = missing;
-  }
-}
-
-/** Nobody waits for the answer any more. */
-export class Stopped extends Error {}
-
 const MAX_CHARACTERS = 20_000, MAX_WORD = 200, LONGEST = 100;  // of a text; of a word to look up; of a word that has pieces
-export const TOKENS = 2;  // the side of a span that counts tokens
 const TYPED_MASK = /\[mask\]|<mask>|_{3,}/giu;
 const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cs}\ufeff\u200b\u2060]/gu;  // but tab and line ends
 const CHINESE = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
-export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-const overlap = (a, b) => a.side === b.side && a.start < b.end && b.start < a.end;
-
-/** "0:4-11,1:0-3" -> spans; anything else is ignored. */
-export const readSpans = (written) => (written || "").split(",").slice(0, 600).flatMap((part) => {
-  const [, side, start, end] = /^([012]):(\d{1,6})-(\d{1,6})$/.exec(part.trim()) ?? [];
-  return Number(start) < Number(end) ? [{ side: Number(side), start: Number(start), end: Number(end) }] : [];
-});
-export const writeSpans = (spans) => spans.map((one) => `${one.side}:${one.start}-${one.end}`).join(",");
 
 export class Tokenizer {
   // of `Vocabulary`

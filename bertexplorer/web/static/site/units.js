@@ -1,6 +1,6 @@
 // What the views of attention share: the tokens or whole words between which it is shown, and its numbers between them.
-import { meanRow, range, sum } from "./numbers.js";
-import { Refusal } from "./tokens.js";
+import { meanRow, range, sum } from "../numbers.js";
+import { Refusal } from "./refusal.js";
 
 /** The tokens of *encoding*, or (*merge*) its words: {label, positions, side, special}. Each token belongs to one. */
 export function unitsOf({ tokenizer }, encoding, merge = false) {

@@ -1,7 +1,7 @@
 // Vectors of words and of texts, their cosines, and what two random words or sentences have. `bert.sentences` are the built-in
 // sentences, each with its topic: [[topic, sentence], …].
-import { dot, length, meanRow, range, sum } from "./numbers.js";
-import { Refusal } from "./tokens.js";
+import { dot, length, meanRow, range, sum } from "../numbers.js";
+import { Refusal } from "./refusal.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
 const MOST_STEPS = 3_000, CLOSE = 1e-9;  // of the power method

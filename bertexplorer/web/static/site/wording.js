@@ -33,4 +33,3 @@ export const beyondLimit = (tokens) => (
 export const onlyFirstMask = (others) => (others ? [`This is about the first of ${others + 1} masks.`] : []);
 
 export const layerName = (layer) => (layer ? `layer ${layer}` : "input");
-export const range = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i);

@@ -1,7 +1,7 @@
 // Occurrences of a word in the text and in other sentences, and the positions of their pieces.
 import { parseWords } from "./masks.js";
-import { Refusal } from "./tokens.js";
 import { piecePositions, spanOf, wordsIn } from "./vectors.js";
+import { Refusal } from "./refusal.js";
 
 const MAX_SENTENCES = 100, MAX_WORD = 200;
 const LABEL = /^\s*([\p{L}\p{N}_][\p{L}\p{N}_-]{0,19}(?: [\p{L}\p{N}_][\p{L}\p{N}_-]{0,19})?)\s*:\s+(?=\S)/u;

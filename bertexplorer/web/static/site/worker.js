@@ -5,8 +5,8 @@ import { factsOf } from "./facts.js";
 import { base } from "./fetching.js";
 import { judgeFind } from "./grading.js";
 import { Bert } from "./model.js";
-import { Refusal, Stopped } from "./tokens.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
+import { Refusal, Stopped } from "./refusal.js";
 
 const lines = new Map();  // key -> uploaded lines
 let answers = null;  // a promise of them
