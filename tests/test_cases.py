@@ -1,0 +1,256 @@
+"""Tables of cases that Python and the scripts both answer: tests/scripts/*.test.js read the same files.
+
+python -m tests.test_cases     write the parts that are computed here: tokens.json, and the keys of grading.json
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+
+from bertexplorer.charts import style
+from bertexplorer.core.state import State, from_link, read_spans, shift_spans, to_link, write_spans
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.answer_keys import answer_key, click_key
+from bertexplorer.learn.grading import Feedback, grade
+from bertexplorer.learn.lesson import Block, read_lesson
+from bertexplorer.learn.numbers import readings
+from bertexplorer.learn.prose import inline
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
+from bertexplorer.site.finds import find_key
+from bertexplorer.site.tokens import describe
+from bertexplorer.views.next_sentence import show as next_sentence
+from bertexplorer.wording import counted
+from tests import tiny as recipes
+from tests.conftest import Tiny
+from tests.learn.test_lesson import HEAD
+
+FOLDER = Path(__file__).parent / "cases"
+
+
+def table(name: str) -> Any:
+    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+# Numbers, words and statistics
+
+
+@pytest.mark.parametrize("case", table("numbers"), ids=lambda case: f"{case['typed']} for {case['key']}")
+def test_a_typed_number(case: dict[str, Any]) -> None:
+    prompt = "How much, in %?" if case["percent"] else "How much?"
+    try:
+        read = min(readings(case["typed"], prompt), key=lambda reading: abs(reading - case["key"]))
+    except ExplorerError:
+        assert case["read"] is None
+    else:
+        assert read == pytest.approx(case["read"])
+
+
+def cases_of(name: str) -> list[Any]:
+    return [
+        pytest.param(function, *case, id=f"{function} {case[0]}")
+        for function, rows in table(name).items()
+        for case in rows
+    ]
+
+
+WRITERS = {"counted": counted, "ordinal": next_sentence.ordinal}
+
+
+@pytest.mark.parametrize(("function", "given", "text"), cases_of("wording"))
+def test_numbers_and_names_in_sentences(function: str, given: list[Any], text: Any) -> None:
+    write: Callable[..., Any] = WRITERS.get(function) or getattr(style, function)
+    assert write(*given) == text
+
+
+STATISTICS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "median": np.median,
+    "percentile": np.quantile,
+    "argmax": np.argmax,
+    "most": np.max,
+    "least": np.min,
+    "topk": lambda values, count: np.argsort(-np.array(values), kind="stable")[:count],
+    "rank_of": lambda values, index: 1 + np.sum(np.array(values) > values[index]),
+    "entropy_bits": lambda logs: -np.sum(np.exp(logs) * np.array(logs)) / np.log(2),
+    "dot": np.dot,
+    "cosine": lambda a, b: np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b),
+    "mean_row": lambda rows, weights=None: np.average(rows, axis=0, weights=weights),
+    "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),
+}
+
+
+@pytest.mark.parametrize(("function", "given", "value"), cases_of("statistics"))
+def test_statistics(function: str, given: list[Any], value: Any) -> None:
+    assert STATISTICS[function](*given) == pytest.approx(value)
+
+
+# Spans and links
+
+
+def spans_of(rows: list[list[int]]) -> tuple[Span, ...]:
+    return tuple(Span(*row) for row in rows)
+
+
+@pytest.mark.parametrize("case", table("spans")["read"], ids=lambda case: case["written"] or "nothing")
+def test_spans_are_read(case: dict[str, Any]) -> None:
+    spans = read_spans(case["written"])
+    assert spans == spans_of(case["spans"])
+    assert read_spans(write_spans(spans)) == spans
+
+
+@pytest.mark.parametrize("case", table("spans")["shift"], ids=lambda case: case["name"])
+def test_spans_shift(case: dict[str, Any]) -> None:
+    assert shift_spans(spans_of(case["spans"]), case["side"], case["old"], case["new"]) == spans_of(case["shifted"])
+
+
+def state_of(fields: Mapping[str, Any]) -> State:
+    spans = {name: read_spans(fields.get(name, "")) for name in ("hidden", "picked")}
+    return State(**{**fields, **spans})
+
+
+@pytest.mark.parametrize("case", table("links")["written"], ids=lambda case: json.dumps(case["query"][1:]))
+def test_a_state_as_a_link(case: dict[str, Any]) -> None:
+    state = state_of(case["state"])
+    link = to_link(state, table("links")["views"][state.view])
+    assert parse_qsl(link.removeprefix("?"), keep_blank_values=True) == [tuple(pair) for pair in case["query"]]
+
+
+@pytest.mark.parametrize("case", table("links")["read"], ids=lambda case: json.dumps(case["query"]))
+def test_a_link_as_a_state(case: dict[str, Any]) -> None:
+    state = from_link(dict(case["query"]), State("opening", view="fill-mask"), table("links")["views"])
+    wanted = state_of(case["state"])
+    for name in case["state"]:
+        assert getattr(state, name) == getattr(wanted, name)
+
+
+# Tokens
+
+TEXTS: tuple[Text, ...] = (
+    Text("The capital of France is [MASK]."),
+    Text("the capital of france", "Paris is a city!"),
+    Text("Unbelievable   films\tand\nmats", hidden=(Span(0, 0, 3),)),
+    Text("the cat sat", "the dog", hidden=(Span(0, 4, 7), Span(1, 4, 7)), picked=(Span(0, 0, 3), Span(2, 0, 1))),
+    Text("ÉTÉ café 日本 a日b", picked=(Span(0, 9, 11),)),
+    Text("a\u200bb\x00c \ufeff___ and <mask> or [mask]"),
+    Text("[CLS] he said [SEP] it"),
+    Text("🙂 the 👩‍👩‍👧 cat ﬁn İs", hidden=(Span(0, 0, 1),)),
+    Text('it\'s (un-believable): "x" -- 1,000/2'),
+    Text("word " * 80),
+    Text("the cat " * 20, "a dog " * 30),
+    Text("the", "a dog " * 60),
+    Text("x" * 101 + " cat"),
+    Text("שלום עולם und schöne Grüße", ""),
+    Text("   ", "second alone"),
+    Text("\u0300\u0301 .", "\u00ad"),
+    Text(""),
+)
+
+
+def as_json(encoding: Encoding) -> dict[str, Any]:
+    """*encoding* by the names that it has in tokens.js."""
+    return {
+        "tokens": encoding.tokens,
+        "originalIds": encoding.original_ids,
+        "ids": encoding.ids,
+        "segments": encoding.segments,
+        "spans": [span and span._asdict() for span in encoding.spans],
+        "words": encoding.words,
+        "special": encoding.special,
+        "picked": encoding.picked,
+        "masked": encoding.masked,
+        "cut": encoding.cut,
+        "leftOut": encoding.left_out,
+        "secondStart": -1 if encoding.second_start is None else encoding.second_start,
+        "notes": encoding.notes,
+    }
+
+
+def tokens_table(tokenizer: Tokenizer) -> dict[str, Any]:
+    cases = []
+    for text in TEXTS:
+        typed = {"first": text.first, "second": text.second}
+        marked = {name: [span._asdict() for span in getattr(text, name)] for name in ("hidden", "picked")}
+        try:
+            answer: dict[str, Any] = {"encoding": as_json(tokenizer.encode(text))}
+        except ExplorerError as error:
+            answer = {"refused": str(error)}
+        cases.append({"text": typed | marked, **answer})
+    found = {"vocabulary": describe(tokenizer), "cases": cases}
+    return json.loads(json.dumps(found))
+
+
+def test_texts_as_tokens(tiny: Tiny) -> None:
+    assert tokens_table(load(tiny("bert"), precision="fp32").tokenizer) == table("tokens")
+
+
+# Grading
+
+
+def block_of(case: dict[str, Any]) -> Block:
+    lesson = read_lesson(f"{HEAD}```{case['lesson']}\n```", "x")
+    assert not lesson.problems, lesson.problems
+    return lesson.blocks[0]
+
+
+def facts_of(case: dict[str, Any]) -> dict[str, Callable[..., Any]]:
+    return {
+        name: value.__getitem__ if isinstance(value, dict) else partial(lambda x: x, value)
+        for name, value in case["facts"].items()
+    }
+
+
+def key_of(case: dict[str, Any]) -> dict[str, Any]:
+    """The key of a case, as a site has it."""
+    block, facts = block_of(case), facts_of(case)
+    try:
+        key = answer_key(block, facts)
+    except ExplorerError as error:
+        key = {"problem": str(error)}
+    if block.kind == "click":
+        key |= click_key(block, facts, case["tokens"])
+    key |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}
+    if block.kind == "find":
+        key["graded_by"] = find_key(block)
+    return json.loads(json.dumps(key))
+
+
+@pytest.mark.parametrize("case", table("grading"), ids=lambda case: case["lesson"].partition("\n")[0])
+def test_answers_are_graded(case: dict[str, Any]) -> None:
+    assert key_of(case) == case["key"]
+    block, facts = block_of(case), facts_of(case)
+    for wanted in case["graded"]:
+        try:
+            found: Feedback = grade(block, wanted["answer"], facts, wanted["attempt"])
+        except ExplorerError as error:
+            assert wanted.get("refused", "").removeprefix("Not on this checkpoint: ") == str(error)
+            continue
+        named = {
+            "right": found.right,
+            "done": found.done,
+            "text": found.text,
+            "shown": found.answer,
+            "after": found.after,
+        }
+        criteria = {"criteria": list(found.criteria)} if found.criteria else {}
+        assert {"answer": wanted["answer"], "attempt": wanted["attempt"]} | named | criteria == wanted
+
+
+def write() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = tokens_table(load(recipes.write(Path(folder) / "bert", "bert"), precision="fp32").tokenizer)
+    graded = [{**case, "key": key_of(case)} for case in table("grading")]
+    for name, found in (("tokens", tokens), ("grading", graded)):
+        (FOLDER / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    write()
