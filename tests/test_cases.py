@@ -61,7 +61,7 @@ def cases_of(name: str) -> list[Any]:
     ]
 
 
-WRITERS = {"counted": counted, "ordinal": next_sentence.ordinal}
+WRITERS: dict[str, Callable[..., str]] = {"counted": counted, "ordinal": next_sentence.ordinal}
 
 
 @pytest.mark.parametrize(("function", "given", "text"), cases_of("wording"))
