@@ -6,6 +6,7 @@ export default [
   { ignores: ["**/vendor/", "**/.venv/"] },
   js.configs.recommended,
   { languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: { ...globals.browser } } },
+  { rules: { "no-unused-vars": ["error", { argsIgnorePattern: "^_" }] } },  // what others may read
   {
     files: ["bertexplorer/web/static/site/*.js", "bertexplorer/views/*/browser.js"],
     languageOptions: { globals: { ...globals.worker } },

@@ -158,7 +158,7 @@ function chancePanel({ chance, similarity, ownLines }) {
 }
 
 export function colours({ shown }) {
-  const furthest = most(Object.values(shown).map(Math.abs), 0) || 1;
+  const furthest = most([0, ...Object.values(shown).map(Math.abs)]) || 1;
   return Object.fromEntries(Object.entries(shown).map(([position, value]) => [position, value / furthest]));
 }
 

@@ -74,7 +74,7 @@ function termsOf(bert, encoding, weighed, held, top) {
 
 /** The token of the pair -> the largest weight that it gives to an added word, as a share of the largest of all. */
 function onStrip(places, texts) {
-  const furthest = most(texts.flatMap(({ shades }) => [...shades.values()]), 0) || 1;
+  const furthest = most([0, ...texts.flatMap(({ shades }) => [...shades.values()])]) || 1;
   const onPair = ({ shades }, side) => [...shades].map(([at, value]) => [places[side][at], value / furthest]);
   return Object.fromEntries(texts.flatMap(onPair).filter(([place]) => place >= 0));
 }

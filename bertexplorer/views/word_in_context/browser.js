@@ -3,10 +3,9 @@
 import { capital, clip, counted, layerName, quote } from "../../web/static/site/wording.js";
 import { argmax, mean, meanRow, range } from "../../web/static/numbers.js";
 import { baseline, cosines, layerOf, wordVectors } from "../../web/static/site/vectors.js";
-import { excerpt, findOccurrences, remarksOn } from "../../web/static/site/words.js";
+import { excerpt, findOccurrences, notDrawn, remarksOn, TONES } from "../../web/static/site/words.js";
 
 const MAX_OCCURRENCES = 40, NUMBERED = 9;  // occurrences up to which cells show their numbers
-const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];
 
 export async function run(bert, text, options) {
   const layer = layerOf(bert, options.layer);
@@ -108,7 +107,7 @@ function key(result) {
 }
 
 const remarks = ({ leftOut, lacking }) => [
-  ...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []),
+  ...notDrawn(leftOut),
   ...(lacking ? [`${counted(lacking, "sentence")} without the word`] : []),
 ];
 

@@ -3,11 +3,10 @@
 import { capital, clip, grouped, layerName, percent, quote } from "../../web/static/site/wording.js";
 import { argmax, dot, length, mean, meanRow, range, sum } from "../../web/static/numbers.js";
 import { cosines, layerOf, principal, unit, wordVectors } from "../../web/static/site/vectors.js";
-import { excerpt, findOccurrences, remarksOn } from "../../web/static/site/words.js";
+import { excerpt, findOccurrences, notDrawn, remarksOn, TONES } from "../../web/static/site/words.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
 const MAX_PATHS = 7, CROWD = 400;  // other tokens that are drawn
-const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];
 const SPANNED = {
   "all words": "all vectors of all layers", "these words": "these words' vectors of all layers",
   "their differences": "what sets these words apart in each layer",
@@ -108,7 +107,7 @@ function curve({ apart, toInput: [first], occurrences: [{ word }], layer }) {
 }
 
 const remarks = ({ leftOut, tokens }) => [
-  ...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []),
+  ...notDrawn(leftOut),
   ...(tokens.length > CROWD ? [`of ${grouped(tokens.length)} other tokens ${CROWD} are drawn`] : []),
 ];
 

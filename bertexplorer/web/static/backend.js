@@ -1,6 +1,8 @@
 // Where the questions of the components go: one function, which a page may hand over. It is the server over HTTP; a notebook's
 // kernel or a worker in the page can take its place.
 
+import { partsOf } from "./streams.js";
+
 /** @import { Ask, Question } from "./types.d.ts" */
 
 /** @type {Ask} */
@@ -12,6 +14,9 @@ let backend;
  *  which is the answer. Rejects if nobody answers, and when *signal* aborts.
  *  @type {Ask} */
 export const ask = (path, question = {}) => backend(path, question);
+
+/** An *error* as an answer, for a question that nobody answers. */
+export const unanswered = (error) => ({ status: 0, answer: { detail: error.message } });
 
 /** Send all further questions to *other*, a function like `ask`. */
 export const connect = (other) => { backend = other; };
@@ -85,11 +90,8 @@ async function events(reply, tell) {
 
 /** The parts of a *reply*, each followed by *end*, as they arrive. */
 async function* parts(reply, end) {
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
+  for await (const value of partsOf(reply.body.pipeThrough(new TextDecoderStream()))) {
     const complete = (text + value).split(end);
     text = complete.pop();
     yield* complete;

@@ -6,10 +6,11 @@ import "./picker.js";
 import "./stage.js";
 import "./strip.js";
 import { saveView } from "./hand_in.js";
-import { ask } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
+import { Panel } from "./panel.js";
 import { picture } from "./picture.js";
 import { Presentation } from "./present.js";
 import { settingsInQuery } from "./settings.js";
@@ -29,8 +30,7 @@ const box = (id, label, heard) => h("div", { id },
   h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }),
 );
 
-class Explore extends HTMLElement {
-  #texts = { text: "", pair: "" };  // of the answer on the screen
+class Explore extends Panel {
   #answer = {};
 
   /** Draw the page from its *schema*, and request the view that the address names. */
@@ -93,8 +93,7 @@ class Explore extends HTMLElement {
   #work() {
     this.form = h("bx-form", {
       id: "forms",
-      onset: ({ detail: { name, value, soon } }) =>
-        this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }),
+      onset: ({ detail }) => this.setting(detail),
     });
     return h("div", { id: "work" }, this.#bench(), this.#main(), this.form);
   }
@@ -111,7 +110,7 @@ class Explore extends HTMLElement {
     });
     this.text = box("text", "Your sentence", typing("text"));
     this.pair = box("pair", "Second sentence", typing("pair"));
-    this.strip = h("bx-strip", { id: "strip", onpress: ({ detail }) => this.#press(detail) });
+    this.strip = h("bx-strip", { id: "strip", onpress: ({ detail }) => this.press(detail) });
     this.file = h("input", { type: "file", id: "lines", hidden: true, onchange: () => this.#upload() });
     this.upload = small("", "do-upload", () => this.file.click());
     const actions = h("div", { id: "actions" },
@@ -188,11 +187,6 @@ class Explore extends HTMLElement {
     this.#fill();
   }
 
-  #press(detail) {
-    if (detail.fill) this.state.ask({ fill: detail.fill });
-    else this.state.mark(detail, this.#texts);
-  }
-
   #jump({ set = {}, view, picked, text, pair = "" }) {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
     const current = to === now.view ? now.options : this.state.defaults(to);
@@ -251,8 +245,7 @@ class Explore extends HTMLElement {
   /** Score all rows of the suite in the background. */
   async #score() {
     const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
-    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } }).catch(unanswered);
     this.stage.tell(
       status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail,
       status === 202 ? "busy" : "error",
@@ -291,7 +284,7 @@ class Explore extends HTMLElement {
     this.file.value = "";
     const { upload } = this.view, { view } = this.state.now;
     this.stage.tell(`Reading the ${upload}…`, "busy");
-    const { status, answer } = await ask(upload, { body: form }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask(upload, { body: form }).catch(unanswered);
     if (status !== 200) { this.stage.tell(answer.detail); return; }
     await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
@@ -362,9 +355,8 @@ class Explore extends HTMLElement {
       this.state.mark(instead, { text, pair });
       return;
     }
-    if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
     if (news.notice) this.#withdraw();
-    this.stage.hear(news);
+    this.hear(news);
     if (answer) this.#showAnswer(answer);
     if (news.busy) this.#fill();
   }
@@ -385,9 +377,7 @@ class Explore extends HTMLElement {
     else this.stage.silence();
     if (!answer.state) return;
     this.#answer = { ...answer, checkpoint: answer.checkpoint ?? this.#answer.checkpoint };
-    this.#texts = { text: answer.state.text, pair: answer.state.pair };
-    if (answer.strip) this.strip.show(answer.strip);
-    else this.strip.clear();
+    this.showText(answer);
     this.#fill();
     this.picker.show(this.state.now, answer.checkpoint);
     if (answer.detail) return;
@@ -431,15 +421,14 @@ class Explore extends HTMLElement {
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
     this.other.hidden = !now.against.startsWith("another");
-    const { layers, heads, series = [] } = this.#answer.checkpoint ?? {};
+    const { series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
       one.parentElement.hidden = (one.value === "another text" && !view.text)
         || (one.value === "its training" && !(view.several && series.length > 1));
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
-    this.form.draw(now.view, view.settings);
-    this.form.fill(now.options, layers ? { layers, heads } : {});
+    this.showSettings(view, this.#answer.checkpoint);
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;

@@ -2,6 +2,19 @@
 import { readNumber } from "./number.js";
 
 export const ATTEMPTS = 2;  // before the answer is shown
+/** What the button of a question says; a press on a token needs none. */
+export const BUTTONS = {
+  predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "",
+  say: "Compare with a model answer", share: "Lock in my points",
+};
+
+/** The words before the answer to a question of a *kind*; null if it has no right or wrong answers. */
+export function verdict(kind, { right, done }) {
+  if (kind === "predict") return right ? "As you guessed: " : "Not as you guessed: ";
+  if (right === null) return null;
+  return right ? "Right." : done ? "Not quite." : "Not yet.";
+}
+
 const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
 export const said = (more) => ({
   right: null, text: [], done: true, answer: [], after: [], key: null, shares: [], criteria: [], found: [],

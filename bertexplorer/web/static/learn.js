@@ -3,7 +3,7 @@ import { openClass } from "./board.js";
 import "./lecture.js";
 import "./question.js";
 import "./view.js";
-import { ask } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { choosing, en, h, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
@@ -418,7 +418,7 @@ function claim(part, { judge, reveal }) {
   const element = h("div", { class: "claim", id: part.id }, en("span", { class: "mark" }), words, look, place);
   element.start = async () => {
     element.start = null;
-    const { status, answer } = await judge(part.id, {}).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await judge(part.id, {}).catch(unanswered);
     element.dataset.holds = String(status === 200 && answer.holds);
     element.querySelector(".mark").textContent = status !== 200 ? "Not measured"
       : answer.holds ? "Measured here"

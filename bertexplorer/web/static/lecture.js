@@ -4,7 +4,7 @@ import { openClass } from "./board.js";
 import "./view.js";
 import { ask } from "./backend.js";
 import { h, render } from "./kit.js";
-import { FIELDS, leave, outside, typeSize } from "./present.js";
+import { alone, FIELDS, leave, typeSize } from "./present.js";
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };  // keys, also those of a presenter's remote
 const SEEN_MS = 4000;  // for so long the buttons stay after the pointer has moved
@@ -147,8 +147,7 @@ class Screen extends Half {
     );
     this.place = h("div", { class: "lecture-step", tabindex: -1 });
     this.append(h("div", { class: "presenting lecture-stage" }, this.place), this.bar);
-    this.others = outside(this);
-    for (const one of this.others) one.inert = true;
+    this.release = alone(this);
     this.addEventListener("pointermove", () => this.#tell());
     this.resized = () => this.#size();
     addEventListener("resize", this.resized);
@@ -160,7 +159,7 @@ class Screen extends Half {
 
   end() {
     removeEventListener("resize", this.resized);
-    for (const one of this.others) one.inert = false;
+    this.release();
     leave();
   }
 

@@ -1,6 +1,6 @@
 // Lines over the same steps, such as layers, or over numbers, such as epochs, with their names at their ends.
 import {
-  colour, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, widthOf, words,
+  colour, DASHES, dot, fitting, ink, path, powers, roundNumbers, short, SMALL, spread, TOKEN, widest, widthOf, words,
 } from "./marks_parts.js";
 import { most } from "./numbers.js";
 
@@ -12,7 +12,6 @@ const TICKS = 5;  // numbers at the vertical axis, about
 const BROAD = 14;  // a line for the pointer
 const USUAL = 'stroke-width="2"', FAINT = 'stroke-width="1.5" stroke-opacity=".6"';
 const NAMES = 0.36;  // the most room for the names of lines, a share of the width
-const DASHES = { dash: "7 4", dot: "2 4" };
 
 export const numbers = ({ lines }) => lines.flatMap((line) => [...line.values, ...(line.low ?? []), ...(line.high ?? [])]);
 

@@ -22,6 +22,8 @@ const PALETTES = {
   groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
 };
 
+export const DASHES = { dash: "7 4", dot: "2 4" };  // of a line
+
 const NO_GROUP = [213, 218, 225];
 const ROOT = [0, 0.5, 0.72, 0.85, 1];  // where the colours of "root" stand
 

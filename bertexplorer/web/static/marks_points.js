@@ -1,5 +1,5 @@
 // Points in a plane, with lines through them and names beside those that have room.
-import { colour, dot, fitting, ink, isDark, path, SMALL, tickBelow, TOKEN, widest, widthOf, words } from "./marks_parts.js";
+import { colour, DASHES, dot, fitting, ink, isDark, path, SMALL, tickBelow, TOKEN, widest, widthOf, words } from "./marks_parts.js";
 import { least, most } from "./numbers.js";
 
 const TALLEST = 440, FLATTEST = 0.62;  // the height, and its least share of the width
@@ -10,7 +10,6 @@ const MANY = 1500;  // points that become one image
 const NEAR = 8;  // units from the pointer to a point of an image
 const NAME = 130;  // the most room for a name
 const LINE = 16, BELOW = 22, TICK = 76;  // a name; what stands below the points or beside their numbers; a number
-const DASHES = { dash: "7 4", dot: "2 4" };
 
 export const numbers = ({ x, y }) => [...x, ...y];
 

@@ -4,8 +4,8 @@ export const sum = (values) => values.reduce((total, one) => total + one, 0);
 export const mean = (values) => sum(values) / values.length;
 export const range = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i);
 export const argmax = (values) => values.reduce((best, one, i) => (one > values[best] ? i : best), 0);
-export const most = (values, otherwise = -Infinity) => values.reduce((best, one) => (one > best ? one : best), otherwise);
-export const least = (values, otherwise = Infinity) => values.reduce((best, one) => (one < best ? one : best), otherwise);
+export const most = (values) => values.reduce((best, one) => (one > best ? one : best), -Infinity);
+export const least = (values) => values.reduce((best, one) => (one < best ? one : best), Infinity);
 export const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 
 export function median(values) {

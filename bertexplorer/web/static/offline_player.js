@@ -1,6 +1,6 @@
 // The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests. offline.js puts the
 // modules that are imported here before it.
-import { ATTEMPTS, judge } from "./grading.js";
+import { ATTEMPTS, BUTTONS, judge, verdict } from "./grading.js";
 
 function toFragment(tree) {
   const box = document.createDocumentFragment();
@@ -46,8 +46,8 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     attempts += 1;
     said.replaceChildren();
     const { right, text, done, after } = graded;
-    if (kind === "predict") line(right ? "As you guessed: " : "Not as you guessed: ", toFragment(graded.answer));
-    else if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
+    const judged = verdict(kind, graded);
+    if (judged) line(judged, kind === "predict" ? toFragment(graded.answer) : "");
     said.append(toFragment(text));
     const shown = kind === "click" ? [key.right.join(", ")] : graded.answer;
     if (done && right === false && kind !== "predict") line("Answer: ", toFragment(shown));
@@ -98,10 +98,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   if (view && kind !== "find") view.hidden = true;  // until there is a guess
   section.append(goOnButton(section));
   const button = document.createElement("button");
-  button.textContent = kind === "predict" ? "Lock in my guess"
-    : kind === "find" ? "Show a hint"
-    : kind === "say" ? "Compare with a model answer"
-    : "Check";
+  button.textContent = kind === "find" ? "Show a hint" : BUTTONS[kind];
   Object.assign(button, { className: "check", lang: "en" });
   button.addEventListener("click", press[kind]);
   said.before(button);

@@ -14,8 +14,15 @@ export const leave = () => (document.fullscreenElement ? document.exitFullscreen
 /** How much larger than usual words are on this screen. */
 export const typeSize = () => Math.min(LARGEST_TYPE, Math.max(1, Math.min(innerWidth / 1250, innerHeight / 760)));
 
+/** Let nothing be reached but *page*; returns what undoes this. */
+export function alone(page) {
+  const others = outside(page);
+  for (const one of others) one.inert = true;
+  return () => { for (const one of others) one.inert = false; };
+}
+
 /** All that is beside *page* and the elements around it. */
-export function outside(page) {
+function outside(page) {
   const others = [];
   for (let one = page; one.parentElement && one !== document.body; one = one.parentElement) {
     others.push(...[...one.parentElement.children].filter((other) =>
@@ -52,8 +59,7 @@ export class Presentation {
     this.before = document.activeElement;
     this.page.classList.add("presenting");
     this.page.append(this.hint);
-    this.others = outside(this.page);
-    for (const one of this.others) one.inert = true;
+    this.release = alone(this.page);
     this.#fit();
     this.#tell();
     this.redraw();
@@ -68,7 +74,7 @@ export class Presentation {
     if (!this.on) return;
     this.page.classList.remove("presenting");
     this.hint.remove();
-    for (const one of this.others) one.inert = false;
+    this.release();
     this.#full = false;
     this.#grow();
     leave().then(() => this.redraw());

@@ -2,14 +2,14 @@
 // them on the right.
 import "./runs.js";
 import "./figure.js";
-import { ask } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { h, unbroken } from "./kit.js";
 import { about } from "./masthead.js";
-import { isLive, progressBar, stateWords } from "./runs.js";
+import { progressBar, stateWords } from "./runs.js";
+import { RunsPage } from "./runs_page.js";
 import { message, section, table } from "./table.js";
 
 const FAIRY_TALES = "fairy tales", UPLOAD = "my text";
-const POLL_MS = 2000;  // between two looks at an experiment that goes on
 const MAX_MINUTES = 60;
 const PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
 const TEXT_NOTE = "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
@@ -20,16 +20,14 @@ const percent = (share) => (
     : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`
 );
 
-class Pretrain extends HTMLElement {
-  #chosen = new URLSearchParams(location.search).get("trial") ?? "";
-  #timer = null;
+class Pretrain extends RunsPage {
   #file = null;  // the uploaded text
   #busy = false;  // a start is on its way
 
   async open() {
     this.list = h("bx-runs", {
       id: "runs",
-      onchoose: ({ detail }) => this.#show(detail, { scroll: true }),
+      onchoose: ({ detail }) => this.show(detail, { scroll: true }),
       onrestore: ({ detail }) => this.#act("restore", detail),
     });
     const [{ answer: experiments }, { answer: page }] = await Promise.all(["experiments", "page"].map((path) => ask(path)));
@@ -47,9 +45,9 @@ class Pretrain extends HTMLElement {
       about(page.about),
     );
     this.#choose(experiments[0].name);
-    addEventListener("popstate", () => this.#show(new URLSearchParams(location.search).get("trial") ?? "", { write: false }));
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#refresh(); });
-    await this.#refresh();
+    this.details = this.summary;
+    this.begin("trials", "trial");
+    await this.refresh();
   }
 
   #setup() {
@@ -87,7 +85,7 @@ class Pretrain extends HTMLElement {
     this.actions = Object.fromEntries(
       Object.entries(ACTIONS).map(([name, words]) => [
         name,
-        h("button", { type: "button", hidden: true, onclick: () => this.#act(name, this.#chosen) }, words),
+        h("button", { type: "button", hidden: true, onclick: () => this.#act(name, this.chosen) }, words),
       ]),
     );
     this.summary = h("div", { id: "summary" });
@@ -127,7 +125,7 @@ class Pretrain extends HTMLElement {
     if (!chosen) return;
     form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
-    const { status, answer } = await ask("files", { body: form }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("files", { body: form }).catch(unanswered);
     this.input.value = "";
     this.#tell(status === 200 ? "" : answer.detail);
     if (status !== 200) return;
@@ -142,41 +140,25 @@ class Pretrain extends HTMLElement {
     this.#busy = true;
     this.#tell("Reading the text…", "busy");
     const body = { experiment: this.#chosenOf("experiment"), minutes: Number(this.minutes.value), file: own ? this.#file.file : "" };
-    setTimeout(() => this.#refresh(), 300);  // it is listed while its text is read
-    const { status, answer } = await ask("trials", { body, tell: ({ notice }) => notice && this.#tell(notice, "busy") })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    setTimeout(() => this.refresh(), 300);  // it is listed while its text is read
+    const { status, answer } = await ask("trials", { body, tell: ({ notice }) => notice && this.#tell(notice, "busy") }).catch(unanswered);
     this.#busy = false;
     this.#tell(status === 202 ? "" : answer.detail);
-    if (status === 202) this.#show(answer.trial.id, { scroll: true });
+    if (status === 202) this.show(answer.trial.id, { scroll: true });
   }
 
   async #act(action, id) {
-    const { status, answer } = await ask(`trials/${id}/${action}`, { body: {} })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask(`trials/${id}/${action}`, { body: {} }).catch(unanswered);
     this.#tell(status === 200 ? "" : answer.detail);
-    this.#show(action === "delete" && status === 200 ? "" : id);
+    this.show(action === "delete" && status === 200 ? "" : id);
   }
 
-  /** Show a started experiment, the newest if *id* is "" or no longer exists. */
-  async #show(id, { scroll = false, write = true } = {}) {
-    this.#chosen = id;
-    if (write) history.pushState(null, "", location.pathname + (id && `?trial=${id}`));
-    await this.#refresh();
-    if (scroll && innerWidth < 1000) this.summary.scrollIntoView();
-  }
-
-  /** Read the list and the chosen experiment again, and once more later while one is live. */
-  async #refresh() {
-    clearTimeout(this.#timer);
-    const lists = await Promise.all(["trials", "trials?deleted=true"].map((path) => ask(path))).catch(() => []);
-    const [trials, deleted] = lists.map(({ status, answer }) => (status === 200 ? answer : []));
-    if (trials) {
-      if (!trials.some(({ id }) => id && id === this.#chosen)) this.#chosen = trials.find(({ id }) => id)?.id ?? "";
-      this.list.draw(trials, deleted, this.#chosen);
-      const found = this.#chosen && await ask(`trials/${this.#chosen}`).catch(() => null);
-      if (found === "" || found?.status === 200) this.#report(found ? found.answer : null);
-    }
-    if ((!trials || trials.some(isLive)) && !document.hidden) this.#timer = setTimeout(() => this.#refresh(), POLL_MS);
+  /** Draw the list, and the chosen experiment: the newest if there is none, or no longer. */
+  async draw(trials, deleted) {
+    if (!trials.some(({ id }) => id && id === this.chosen)) this.chosen = trials.find(({ id }) => id)?.id ?? "";
+    this.list.draw(trials, deleted, this.chosen);
+    const found = this.chosen && await ask(`trials/${this.chosen}`).catch(() => null);
+    if (found === "" || found?.status === 200) this.#report(found ? found.answer : null);
   }
 
   #report(found) {

@@ -1,13 +1,10 @@
 // <bx-question>: one question of a lesson: its prompt, the learner's answer, the server's feedback and the live view. Its
 // record is {answer, attempt, said}; it fires "record" whenever the record changes.
-import { ATTEMPTS } from "./grading.js";
+import { unanswered } from "./backend.js";
+import { ATTEMPTS, BUTTONS, verdict } from "./grading.js";
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
 
-const LABELS = {
-  predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "",
-  say: "Compare with a model answer", share: "Lock in my points",
-};
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
 const PATIENCE_MS = 700;  // after that the page says that it is still computing
 
@@ -24,7 +21,7 @@ class Question extends HTMLElement {
     this.id = part.id;
     this.legend = h("legend", {}, en("span", { class: "count" }, `Question ${number}`), render(part.prompt));
     this.fields = h("fieldset", {}, this.legend, this.#controls());
-    this.button = en("button", { type: "submit", class: "go", hidden: !LABELS[part.kind] }, LABELS[part.kind]);
+    this.button = en("button", { type: "submit", class: "go", hidden: !BUTTONS[part.kind] }, BUTTONS[part.kind]);
     this.feedback = h("div", { class: "feedback", role: "status", tabindex: -1 });
     this.place = h("div", { class: "place" });
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
@@ -119,8 +116,7 @@ class Question extends HTMLElement {
     if (this.block.kind === "find") request.state = this.reveal().state.now;
     this.button.disabled = true;
     const waiting = setTimeout(() => this.feedback.replaceChildren(en("p", { class: "hint" }, "Computing…")), PATIENCE_MS);
-    const { status, answer: said } = await this.judge(this.block.id, request)
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer: said } = await this.judge(this.block.id, request).catch(unanswered);
     clearTimeout(waiting);
     this.button.disabled = false;
     if (status !== 200) { this.#showError(said.detail); return; }
@@ -140,15 +136,9 @@ class Question extends HTMLElement {
     const { kind, choices } = this.block, { answer, attempt, said } = this.record;
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
-    const lines = [];
-    if (kind === "predict") {
-      lines.push(h("p", {},
-        en("span", {}, said.right ? "As you guessed: " : "Not as you guessed: "),
-        h("strong", {}, render(said.answer)),
-      ));
-    } else if (said.right !== null) {
-      lines.push(en("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
-    }
+    const lines = [], judged = verdict(kind, said);
+    if (kind === "predict") lines.push(h("p", {}, en("span", {}, judged), h("strong", {}, render(said.answer))));
+    else if (judged) lines.push(en("p", { class: "verdict" }, judged));
     if (said.found?.length) lines.push(h("ul", { class: "found" }, said.found.map((one) => h("li", {}, render(one)))));
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
     if (said.done && kind === "number") {

@@ -2,7 +2,7 @@
 // run to show ("" for none) after an action that changes the list of runs.
 import "./cases.js";
 import "./figure.js";
-import { ask } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { h, newKey, onEnter, save, unbroken } from "./kit.js";
 import { isLive } from "./runs.js";
 import { message, section, table } from "./table.js";
@@ -246,8 +246,7 @@ class Run extends HTMLElement {
   /** POST *body* to *path* of this run; undefined, after showing why, if that fails. */
   async #post(path, body, tell) {
     const id = this.dataset.run;
-    const { status, answer } = await ask(`runs/${id}/${path}`, { body, tell })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask(`runs/${id}/${path}`, { body, tell }).catch(unanswered);
     if (id !== this.dataset.run) return undefined;
     this.message.replaceChildren(...(status < 200 || status > 299 ? message(answer.detail) : []));
     return status >= 200 && status <= 299 ? answer : undefined;

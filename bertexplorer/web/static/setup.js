@@ -1,6 +1,6 @@
 // <bx-setup>: what a new run learns, from what and how. It shows the rows as the server reads them before the run starts. Fires
 // "started" with the id of the run. What is set stays in this tab, also after a reload.
-import { ask } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { choosing, h, newKey } from "./kit.js";
 import { message, table } from "./table.js";
 
@@ -94,8 +94,8 @@ class Setup extends HTMLElement {
     if (!chosen) return;
     form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
-    const { status, answer } = await ask("files", { body: form, tell: ({ notice }) => notice && this.#tell(notice, "busy") })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const tell = ({ notice }) => notice && this.#tell(notice, "busy");
+    const { status, answer } = await ask("files", { body: form, tell }).catch(unanswered);
     input.value = "";
     if (status !== 200) { this.#tell(answer.detail); return; }
     this.#tell("");
@@ -325,8 +325,7 @@ class Setup extends HTMLElement {
     this.#abort?.abort();
     this.#tell("Starting…", "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
-    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell })
-      .catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell }).catch(unanswered);
     this.#tell(status === 202 ? "" : answer.detail);
     this.looked.classList.remove("late");
     if (status !== 202) return;

@@ -5,23 +5,19 @@ import "./setup.js";
 import { ask } from "./backend.js";
 import { h } from "./kit.js";
 import { about } from "./masthead.js";
-import { isLive } from "./runs.js";
+import { RunsPage } from "./runs_page.js";
 
-const POLL_MS = 2000;  // between two looks at the list while a run is live
 const PRETRAINING = "pretraining";  // the kind of runs that belong to the page Pretrain
 
-class Train extends HTMLElement {
-  #chosen = new URLSearchParams(location.search).get("run") ?? "";
-  #timer = null;
-
+class Train extends RunsPage {
   async open() {
-    this.setup = h("bx-setup", { onstarted: ({ detail }) => this.#show(detail, { scroll: true }) });
+    this.setup = h("bx-setup", { onstarted: ({ detail }) => this.show(detail, { scroll: true }) });
     this.list = h("bx-runs", {
       id: "runs",
-      onchoose: ({ detail }) => this.#show(detail, { scroll: true }),
+      onchoose: ({ detail }) => this.show(detail, { scroll: true }),
       onrestore: ({ detail }) => this.#restore(detail),
     });
-    this.run = h("bx-run", { id: "detail", hidden: true, onchanged: ({ detail }) => this.#show(detail) });
+    this.run = h("bx-run", { id: "detail", hidden: true, onchanged: ({ detail }) => this.show(detail) });
     this.append(
       h("header", { class: "masthead" },
         h("h1", {}, "Train"),
@@ -32,40 +28,29 @@ class Train extends HTMLElement {
         h("section", { "aria-label": "Runs" }, this.list, this.run),
       ),
     );
-    addEventListener("popstate", () => this.#show(new URLSearchParams(location.search).get("run") ?? "", { write: false }));
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#refresh(); });
+    this.details = this.run;
+    this.begin("runs", "run");
     const [{ answer: page }, { answer: tasks }] = await Promise.all([
       ask("page"),
       ask("tasks"),
-      this.#show(this.#chosen, { write: false }),
+      this.show(this.chosen, { write: false }),
     ]);
     this.setup.open(tasks, page.opening.checkpoint);
     this.append(about(page.about));
   }
 
-  /** Show the run *id*, "" for none. */
-  async #show(id, { scroll = false, write = true } = {}) {
-    this.#chosen = id;
-    if (write) history.pushState(null, "", location.pathname + (id && `?run=${encodeURIComponent(id)}`));
-    await Promise.all([this.#refresh(), this.run.show(id)]);
-    if (scroll && innerWidth < 1000) this.run.scrollIntoView();
+  listed(runs) { return runs.filter(({ kind }) => kind !== PRETRAINING); }
+
+  async draw(runs, deleted) {
+    this.list.draw(runs, deleted, this.chosen);
+    this.setup.offer(runs);
   }
 
-  /** Read the list again, and once more later while a run is live. */
-  async #refresh() {
-    clearTimeout(this.#timer);
-    const lists = await Promise.all(["runs", "runs?deleted=true"].map((path) => ask(path))).catch(() => []);
-    const [runs, deleted] = lists.map(({ status, answer }) => (status === 200 ? answer.filter(({ kind }) => kind !== PRETRAINING) : []));
-    if (runs) {
-      this.list.draw(runs, deleted, this.#chosen);
-      this.setup.offer(runs);
-    }
-    if ((!runs || runs.some(isLive)) && !document.hidden) this.#timer = setTimeout(() => this.#refresh(), POLL_MS);
-  }
+  follow(id) { return this.run.show(id); }
 
   async #restore(id) {
     await ask(`runs/${id}/restore`, { body: {} });
-    this.#show(id);
+    this.show(id);
   }
 }
 customElements.define("bx-train", Train);

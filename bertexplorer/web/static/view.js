@@ -4,13 +4,14 @@ import "./form.js";
 import "./stage.js";
 import "./strip.js";
 import { grow, h, onEnter } from "./kit.js";
+import { Panel } from "./panel.js";
 import { State } from "./state.js";
 
 /** @import { Ask, Page } from "./types.d.ts" */
 
 let count = 0;
 
-class View extends HTMLElement {
+class View extends Panel {
   /** @type {Page} */
   schema;
   link = "";
@@ -18,7 +19,6 @@ class View extends HTMLElement {
   /** @type {Ask | undefined} */
   backend;
   start;  // the link of the first answer
-  #texts = { text: "", pair: "" };  // of the answer on the screen
   answer = {};  // on the screen
   #checkpoint = {};
 
@@ -41,7 +41,7 @@ class View extends HTMLElement {
       return h("div", { class: "field" }, h("label", { for: id }, label), field);
     };
     this.boxes = { text: box("text", "Sentence"), pair: box("pair", "Second sentence") };
-    this.strip = h("bx-strip", { onpress: ({ detail }) => this.#press(detail) });
+    this.strip = h("bx-strip", { onpress: ({ detail }) => this.press(detail) });
     this.strip.addEventListener("click", (event) => this.#token(event), true);
     this.stage = h("bx-stage", {
       onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
@@ -49,8 +49,7 @@ class View extends HTMLElement {
     });
     this.form = h("bx-form", {
       "data-prefix": `view-${number}-`,
-      onset: ({ detail: { name, value, soon } }) =>
-        this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }),
+      onset: ({ detail }) => this.setting(detail),
     });
     this.settings = h("details", { class: "more" }, h("summary", {}, "Options"), this.form);
     this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) },
@@ -74,11 +73,6 @@ class View extends HTMLElement {
     if (chip && !this.dispatchEvent(new CustomEvent("token", { detail: chip.textContent, cancelable: true }))) event.stopPropagation();
   }
 
-  #press(detail) {
-    if (detail.fill) this.state.ask({ fill: detail.fill });
-    else this.state.mark(detail, this.#texts);
-  }
-
   #jump({ set = {}, view, picked }) {
     const { now } = this.state;
     if (view && view !== now.view) return;  // a lesson stays at its view
@@ -86,9 +80,8 @@ class View extends HTMLElement {
   }
 
   #show({ answer, ...news }) {
-    if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
     if (news.notice || answer?.detail) this.#withdraw();
-    this.stage.hear(news);
+    this.hear(news);
     if (answer) this.#showAnswer(answer);
     this.#fill();
   }
@@ -99,9 +92,7 @@ class View extends HTMLElement {
     else this.stage.silence();
     if (!answer.state) return;
     this.#checkpoint = answer.checkpoint ?? this.#checkpoint;
-    this.#texts = { text: answer.state.text, pair: answer.state.pair };
-    if (answer.strip) this.strip.show(answer.strip);
-    else this.strip.clear();
+    this.showText(answer);
     if (answer.detail) return;
     this.answer = { ...answer, words: this.strip.words };
     this.start ??= this.state.link;
@@ -116,18 +107,16 @@ class View extends HTMLElement {
   }
 
   #fill() {
-    const { now } = this.state, { settings, question, note } = this.schema.views[now.view];
+    const { now } = this.state, view = this.schema.views[now.view];
     for (const [name, box] of Object.entries(this.boxes)) {
       const field = box.querySelector("textarea");
       box.hidden = name === "pair" && !now.pair && document.activeElement !== field;
       if (field.value !== now[name]) { field.value = now[name]; grow(field); }
     }
-    this.form.draw(now.view, settings);
-    const { layers, heads } = this.#checkpoint;
-    this.form.fill(now.options, layers ? { layers, heads } : {});
-    this.settings.hidden = !settings.some((one) => !one.by_page);
-    this.stage.question.textContent = question;
-    this.stage.warning.textContent = note;
+    this.showSettings(view, this.#checkpoint);
+    this.settings.hidden = !view.settings.some((one) => !one.by_page);
+    this.stage.question.textContent = view.question;
+    this.stage.warning.textContent = view.note;
     this.back.hidden = !this.start || this.state.link === this.start;
     this.explore.href = `./${this.state.link}`;
     this.dispatchEvent(new CustomEvent("filled"));

@@ -1,5 +1,6 @@
 // The files of the checkpoint: from this browser's cache, else from the site. Their names hold their hashes, so that two versions
 // are never mixed.
+import { partsOf } from "../streams.js";
 
 export const base = new URL("../../../../", import.meta.url);  // the top of the site
 const TRIES = 4, PAUSE_MS = 500;  // of a broken download; before the second try, then twice as long each time
@@ -26,7 +27,7 @@ async function download(url, bytes, hear) {
       const reply = await fetch(url, at ? { headers: { range: `bytes=${at}-` } } : {});
       if (!reply.ok) throw new Error(`the site answers with error ${reply.status}`);
       if (at && reply.status !== 206) { hear(-at); at = 0; }  // a server that sends the whole again
-      for await (const part of parts(reply)) {
+      for await (const part of partsOf(reply.body)) {
         if (at + part.length > bytes) throw new Error("the site has another version of it by now; reload the page");
         content.set(part, at);
         at += part.length;
@@ -37,16 +38,6 @@ async function download(url, bytes, hear) {
     } catch (error) { problem = error; }
   }
   throw problem;
-}
-
-/** The parts of a *reply* as they arrive. */
-async function* parts(reply) {
-  const reader = reply.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
-  }
 }
 
 /** Remove the other versions of a file. */

@@ -151,6 +151,10 @@ export function excerpt({ sentence, start, end }, length) {
   return `${first ? "…" : ""}${characters.slice(first, last).join("").trim()}${last < characters.length ? "…" : ""}`;
 }
 
+export const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"];  // of senses or occurrences, in their order
+
+export const notDrawn = (occurrences) => (occurrences ? [`${occurrences} more occurrences are not drawn`] : []);
+
 /** [a sentence on hidden occurrences, one on those that were not read]; "" where there are none. */
 export const remarksOn = ({ occurrences, beyond }) => [
   occurrences.some((one) => one.hidden) ? "Where the word is hidden its vector is that of [MASK]." : "",
