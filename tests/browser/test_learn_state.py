@@ -3,12 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.numbers import readings
-from bertexplorer.web.page import scripts
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
 from tests.browser.test_access import has_focus
@@ -102,30 +98,6 @@ def test_a_slow_answer_is_announced(browser: Browser, address: str) -> None:
         expect(question.locator(".feedback")).to_have_text("Computing…")
         delayed[0].continue_()
         answered(question.locator("bx-view"))
-
-
-TYPED = ("0.4", "40", "0,4 %", "1,595", "-1,595.5", "\u22120.3", "1,23,456", "+12,345,678", "0,125", "many", "")
-READ = """async ({ script, typed, key, percent }) => {
-  const { readNumber } = await import(script);
-  return typed.map((text) => readNumber(text, key, percent));
-}"""
-
-
-def nearest(text: str, prompt: str, key: float) -> float | None:
-    try:
-        return min(readings(text, prompt), key=lambda reading: abs(reading - key))
-    except ExplorerError:
-        return None
-
-
-def test_a_page_reads_a_number_as_the_server_does(browser: Browser, address: str) -> None:
-    """In a lesson that was saved as a file, the page reads the numbers."""
-    with opened(browser, address + "learn?lesson=next-sentence") as page:
-        for prompt, key in (("How many?", 1500.0), ("What cosine?", -0.3), ("How many, in %?", 0.4), ("In %?", 0.005)):
-            given = {"script": f"{address}{scripts()}/number.js", "typed": TYPED, "key": key, "percent": "%" in prompt}
-            read = page.evaluate(READ, given)
-            assert read == [pytest.approx(nearest(text, prompt, key)) for text in TYPED]
-        wait_until_quiet(page)
 
 
 def test_a_caption_does_not_say_what_to_press(browser: Browser, address: str) -> None:

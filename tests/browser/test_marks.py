@@ -298,30 +298,6 @@ def test_a_point_of_very_many_is_read_and_pressed(page: Page) -> None:
     assert pressed[0] in ("point 999", "point 1000") and pressed[1]["set"]["point"] in (999, 1000)
 
 
-SPACE = """async (json) => {
-  const [script] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/marks_space.js"));
-  const { seenFromTheCamera, spaceOf } = await import(script.name), figure = JSON.parse(json);
-  const [{ x, y, z }] = figure.panels[0].marks, corners = x.map((_, i) => [x[i], y[i], z[i]]);
-  const names = spaceOf(figure).data.find(({ mode }) => mode === "text").text;
-  return { seen: corners.map(seenFromTheCamera(corners)), names };
-}"""
-
-
-def test_names_in_space_do_not_overlap_as_the_figure_opens(page: Page) -> None:
-    """The corners of the cube are where plotly's camera shows them; of names in one place, few are written."""
-    corners = [(float(x), float(y), float(z)) for x in range(2) for y in range(2) for z in range(2)]
-    near = [(x / 1e3, y / 1e3, z / 1e3) for x, y, z in corners] + [(1.0, 1.0, 1.0)]
-    found = []
-    for points in (corners, near):
-        x, y, z = zip(*points, strict=True)
-        figure = Figure([Panel([Points(x, y, z=z, names=[f"name {i}" for i in range(len(x))])])])
-        found.append(page.evaluate(SPACE, figure.to_json()))
-    seen, names = found[0]["seen"], found[0]["names"]
-    assert seen[0] == pytest.approx([0, 0], abs=1e-9) and seen[-1] == pytest.approx([0, 0], abs=1e-9)  # towards the eye
-    assert seen[1][1] > 0.5 and seen[6][1] < -0.5, "z is up"
-    assert len(names) >= 5 and 1 <= len(found[1]["names"]) <= 5
-
-
 def test_a_figure_that_cannot_be_drawn_says_so(page: Page) -> None:
     broken = json.dumps({"marks": 1, "panels": [{"marks": [{"kind": "cells", "rows": ["a"], "values": None}]}]})
     page.evaluate(

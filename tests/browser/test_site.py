@@ -195,21 +195,6 @@ Worker.prototype.postMessage = function (message, ...more) {
   window.__tasks.push(message.task);
   return post.call(this, message, ...more);
 };"""
-TYPED_BETWEEN = """async () => {
-  const { State } = await import("./scripts/web/static/state.js");
-  const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
-  const opening = { view: "v", text: "old", ...empty, checkpoint: "c", precision: "auto" };
-  const answer = { state: { ...opening, options: {} } };
-  let tell, done;
-  const backend = (path, question) => new Promise((end) => { tell ??= question.tell; done ??= end; });
-  const state = new State({ v: { settings: [] } }, opening, () => {}, { address: false, backend });
-  state.open("?");
-  state.set({ text: "typed" }, { soon: true });
-  tell({ answer });
-  done({ status: 200, answer });
-  await new Promise((go) => setTimeout(go, 20));
-  return state.now.text;
-}"""
 
 
 class Holding(SimpleHTTPRequestHandler):
@@ -254,10 +239,6 @@ def test_a_press_on_a_mask_waits_for_the_checkpoint(browser: Browser, folder: Pa
         expect(page.locator("#figure")).to_have_attribute("data-line", re.compile("Fetching the checkpoint"))
         handler.release.set()
         expect(page.locator("#text-box")).to_have_value("The capital of France is paris.")
-
-
-def test_what_is_typed_between_two_answers_stays(page: Page) -> None:
-    assert page.evaluate(TYPED_BETWEEN) == "typed"
 
 
 @pytest.mark.parametrize(("lesson", "fetched"), [("welcome", True), ("a-small-student", False)])

@@ -6,6 +6,7 @@ import * as lines from "../../bertexplorer/web/static/marks_lines.js";
 import {
   fitting, isDark, powers, rectangle, roundNumbers, shading, short, spread, twoLines, words, wrapped,
 } from "../../bertexplorer/web/static/marks_parts.js";
+import { isSpace, seenFromTheCamera, spaceOf } from "../../bertexplorer/web/static/marks_space.js";
 import * as spans from "../../bertexplorer/web/static/marks_spans.js";
 
 const ruler = { font: "", measureText: (text) => ({ width: [...text].length * Number(/(\d+)px/.exec(ruler.font)[1]) / 2 }) };
@@ -93,4 +94,26 @@ test("a text in spans is broken at spaces", () => {
   const drawn = spans.draw(mark, 80, { group });
   assert.deepEqual(numbersOf(drawn.drawn.join(""), /<rect x="([\d.]+)" y="([\d.]+)"/g).map(([, y]) => y), [0, 0, 38]);
   assert.equal(drawn.height, 76);
+});
+
+const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
+
+/** The names that stand beside points in space as the figure opens. */
+function namesIn(points) {
+  const [x, y, z] = [0, 1, 2].map((axis) => points.map((point) => point[axis]));
+  const figure = { panels: [{ marks: [{ kind: "points", x, y, z, tone: "blue", names: points.map((_, i) => `name ${i}`) }] }] };
+  assert.ok(isSpace(figure));
+  return spaceOf(figure).data.find(({ mode }) => mode === "text").text;
+}
+
+test("the corners of a cube are where plotly's camera shows them", () => {
+  const seen = CORNERS.map(seenFromTheCamera(CORNERS));
+  for (const corner of [seen[0], seen[7]]) assert.ok(corner.every((one) => Math.abs(one) < 1e-9), "towards the eye");
+  assert.ok(seen[1][1] > 0.5 && seen[6][1] < -0.5, "z is up");
+});
+
+test("names in space do not overlap as the figure opens", () => {
+  assert.ok(namesIn(CORNERS).length >= 5);
+  const near = namesIn([...CORNERS.map((corner) => corner.map((one) => one / 1000)), [1, 1, 1]]);
+  assert.ok(near.length >= 1 && near.length <= 5, `${near.length} of nine names, eight of them in one place`);
 });
