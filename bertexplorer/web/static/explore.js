@@ -53,7 +53,7 @@ class Explore extends Panel {
     if (history.state?.kept) this.own.kept = history.state.kept;  // the page was loaded again
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what), { beside: this.own });
     // until the answer arrives
-    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });
+    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, this.state.defaults(view)) } });
     this.#fill();
     const typed = [text, this.state.now.pair || query.get("pair")].filter(Boolean);
     this.strip.expect(typed.map((one) => one.slice(0, LONGEST_EXPECTED)), this.view.press);

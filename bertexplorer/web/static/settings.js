@@ -7,10 +7,11 @@
  *  @returns {Record<string, any>} */
 export const defaultsOf = (view) => Object.fromEntries(view.settings.map((one) => [one.name, one.default]));
 
-/** The *settings* in the query of a link, for the form to show until the server has parsed the link. */
-export function settingsInQuery(query, settings) {
-  const read = { boolean: (word) => word === "True", number: Number, string: String };
-  return Object.fromEntries(
-    settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]),
-  );
-}
+const READERS = { boolean: (word) => word === "True", number: Number, string: String };
+
+/** The settings in the *query* of a link, each of the type of its default in *defaults*. */
+export const settingsInQuery = (query, defaults) => Object.fromEntries(
+  Object.entries(defaults)
+    .filter(([name]) => query.has(name))
+    .map(([name, usual]) => [name, READERS[typeof usual](query.get(name))]),
+);

@@ -1,5 +1,6 @@
 // The site's answer to `ask`: a worker in this browser in place of a server, and recorded answers for views that need one.
 import { connect } from "../backend.js";
+import { settingsInQuery } from "../settings.js";
 import { base, fetched } from "./fetching.js";
 import { readLink } from "./links.js";
 
@@ -158,10 +159,7 @@ async function rows(kind, body, tell) {
 /** The state of a link, with all settings that it names, also those that a browser lacks. */
 function stateOf(link, schema) {
   const { query, state, options: examples } = readLink(link, schema), { defaults } = schema.views[state.view];
-  const options = { ...defaults, ...examples };
-  for (const [name, value] of query) {
-    if (Object.hasOwn(defaults, name)) options[name] = { boolean: value === "True", number: Number(value) }[typeof defaults[name]] ?? value;
-  }
+  const options = { ...defaults, ...examples, ...settingsInQuery(query, defaults) };
   return { ...state, checkpoint: schema.opening.checkpoint, precision: "auto", options };
 }
 
