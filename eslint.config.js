@@ -20,6 +20,9 @@ export default [
     languageOptions: { sourceType: "script", globals: { jQuery: "readonly", d3: "readonly" } },
     rules: { "no-unused-vars": ["error", { varsIgnorePattern: "^bertviz$" }] },
   },
-  { files: ["bertexplorer/web/static/widget_loader.js"], languageOptions: { globals: { SOURCES: "readonly" } } },
+  {
+    files: ["bertexplorer/web/static/embedded_loader.js"],
+    languageOptions: { globals: { SOURCES: "readonly", ENTRY: "readonly" } },
+  },
   { files: ["tests/scripts/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
 ];

@@ -49,6 +49,7 @@ site/                   the explorer as files: the checkpoint runs in the visito
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
 cli/                    every analysis as a command, its Options as flags; checkpoints; training runs
+blocks/                 a token strip, a view and the explorer as components for anybody's Gradio app
 gradio_app.py           a plain Gradio app over the package, to be read and copied
 __main__.py             python -m bertexplorer
 """
@@ -65,7 +66,7 @@ if TYPE_CHECKING:  # `as` says that a name is public
     )
     from bertexplorer.cli.serve import serve as serve
     from bertexplorer.errors import ExplorerError as ExplorerError
-    from bertexplorer.gradio_app import blocks as blocks
+    from bertexplorer.gradio_app import app as app
     from bertexplorer.lessons import Lesson as Lesson, lesson as lesson
     from bertexplorer.notebook import widget as widget
     from bertexplorer.result import Comparison as Comparison, Result as Result, compare as compare
@@ -86,7 +87,7 @@ MODULES = {  # name -> its module
     "Result": "result",
     "SuiteRun": "training_runs",
     "TrainingRun": "training_runs",
-    "blocks": "gradio_app",
+    "app": "gradio_app",
     "checkpoints": "bert",
     "compare": "result",
     "from_transformers": "bert",

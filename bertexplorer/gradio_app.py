@@ -1,4 +1,4 @@
-"""A plain Gradio app over the package: a view, a text, the view's settings, and the answer. `bx.blocks` makes it.
+"""A plain Gradio app over the package: a view, a text, the view's settings, and the answer. `bx.app` makes it.
 
 It opens with an answer, keeps what a person typed, and shows what a page of the package shows. examples/gradio_app.py
 is a short one, to be read and copied. To run this one: python -m bertexplorer.gradio_app
@@ -31,7 +31,7 @@ ROWS = 1000  # of a table in the page; some views have 30,000, with which a brow
 MARKUP = re.compile(r"([!-/:-@\[-`{-~])")  # all characters that Markdown may read as markup
 
 
-def blocks(view: str = "fill-mask", text: str = "", *, checkpoint: str = "mini", **options: Any) -> gr.Blocks:
+def app(view: str = "fill-mask", text: str = "", *, checkpoint: str = "mini", **options: Any) -> gr.Blocks:
     """A plain Gradio app that shows every view, opened at one of them.
 
     Use it in a notebook, or to look at the views in Gradio's own components. For an app of your own, begin with
@@ -50,7 +50,7 @@ def blocks(view: str = "fill-mask", text: str = "", *, checkpoint: str = "mini",
         ExplorerError: for an unknown view, and for a setting or a value that the view does not take.
 
     Example:
-        >>> app = bx.blocks("attention", "The animal was too tired because it ran.", layer=4)
+        >>> app = bx.app("attention", "The animal was too tired because it ran.", layer=4)
         >>> app.launch()  # doctest: +SKIP
     """
     slug = str(view).replace("_", "-")
@@ -201,4 +201,4 @@ def escape(text: str) -> str:
 
 if __name__ == "__main__":
     font = [gr.themes.GoogleFont("IBM Plex Sans", weights=(400, 700)), "sans-serif"]  # which gradio brings
-    blocks().launch(theme=gr.themes.Default(font=font), run_history=False)
+    app().launch(theme=gr.themes.Default(font=font), run_history=False)

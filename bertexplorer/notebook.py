@@ -47,7 +47,8 @@ def widget(
         '[CLS]'
     """
     try:
-        from bertexplorer.web.widget import Widget, state_of
+        from bertexplorer.web.embedded import state_of
+        from bertexplorer.web.widget import Widget
     except ImportError as error:
         raise ExplorerError('The widget needs anywidget. Install it: pip install "bertexplorer[notebook]".') from error
     bert = load(checkpoint)

@@ -36,7 +36,7 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "blocks", "serve", "ExplorerError")
+PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
 COMMANDS = (
     "serve",
     "checkpoints",

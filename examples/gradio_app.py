@@ -1,6 +1,6 @@
 """A plain Gradio app over the package, to be read and copied: a view, a text, the view's settings, the answer.
 
-To run it: python examples/gradio_app.py. `bx.blocks` makes a longer one, which opens with an answer.
+To run it: python examples/gradio_app.py. `bx.app` makes a longer one, which opens with an answer.
 """
 
 import html

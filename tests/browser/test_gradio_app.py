@@ -45,7 +45,7 @@ def started(*command: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def app() -> Iterator[str]:
-    """The app of `bx.blocks`."""
+    """The app of `bx.app`."""
     with started("-m", "bertexplorer.gradio_app") as address:
         yield address
 

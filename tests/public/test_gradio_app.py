@@ -28,7 +28,7 @@ def watch(host, *more, **other):
     return real(host, *more, **other)
 socket.getaddrinfo = watch
 import bertexplorer as bx
-app = bx.blocks("fill-mask", "Paris is the [MASK] of France.")
+app = bx.app("fill-mask", "Paris is the [MASK] of France.")
 _, url, _ = app.launch(prevent_thread_lock=True, quiet=True)
 import httpx
 page = httpx.get(url)
@@ -68,7 +68,7 @@ def test_the_example_has_a_field_for_each_setting(view: View) -> None:
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
 def test_it_opens_every_view_with_its_first_example(view: View) -> None:
-    start = opening(bx.blocks(view.name))
+    start = opening(bx.app(view.name))
     assert start["view"] == view.slug and start["checkpoint"] == "mini"
     assert start["values"] == filled(view.examples[0])
     with gr.Blocks(analytics_enabled=False):
@@ -97,9 +97,9 @@ def test_the_first_example_of_every_view_is_answered_as_by_the_package(view: Vie
 
 def test_it_opens_at_a_text_with_settings() -> None:
     text = "The animal didn't cross the street because it was too tired."
-    start = opening(bx.blocks("attention", text, layer=4, head=2))
+    start = opening(bx.app("attention", text, layer=4, head=2))
     assert start["values"] == {"text": text, "layer": 4, "head": 2}
-    assert opening(bx.blocks("template", words=["he", "she"]))["values"]["words"] == "he, she"
+    assert opening(bx.app("template", words=["he", "she"]))["values"]["words"] == "he, she"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_it_opens_at_a_text_with_settings() -> None:
 )
 def test_what_a_program_gives_wrongly_is_reported(given: dict[str, Any], message: str) -> None:
     with pytest.raises(bx.ExplorerError, match=message):
-        bx.blocks(**given)
+        bx.app(**given)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,6 @@ def test_nothing_is_asked_of_another_host() -> None:
 
 def test_the_package_does_not_import_gradio() -> None:
     there = "print('gradio' in sys.modules)"
-    code = f"import bertexplorer as bx, sys; dir(bx); {there}; bx.blocks; {there}"
+    code = f"import bertexplorer as bx, sys; dir(bx); {there}; bx.app; {there}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["False", "True"], done.stderr

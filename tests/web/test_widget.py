@@ -8,6 +8,7 @@ import pytest
 
 import bertexplorer as bx
 from bertexplorer.errors import ExplorerError
+from bertexplorer.web.embedded import KEYFRAMES
 
 pytest.importorskip("anywidget", reason="the widget is an extra: pip install bertexplorer[notebook]")
 
@@ -100,7 +101,7 @@ def test_each_module_comes_after_those_that_it_imports(widget: Any) -> None:
 
 
 def test_its_styles_reach_nothing_else(widget: Any) -> None:
-    moves, _, rules = widget._css.partition(".bx-widget {")
+    moves, _, rules = widget._css.partition(".bx-embedded {")
     assert not KEYFRAMES.sub("", moves).strip() and "@keyframes" not in rules
     assert widget._css.count("{") == widget._css.count("}")
     assert not re.search(r"#explore|#learn\b|:root|\bbody:", widget._css)

@@ -320,7 +320,8 @@ export interface Vocabulary {
 declare global {
   const VERSION: string;  // in sw.js, of the site
   const FILES: string[];  // in sw.js, of the site
-  const SOURCES: Record<string, string>;  // in widget_loader.js: the modules of the widget
+  const SOURCES: Record<string, string>;  // in embedded_loader.js: the modules
+  const ENTRY: string;  // in embedded_loader.js: the name of the first module
   const clients: Clients;  // of a service worker
   function skipWaiting(): Promise<void>;
 

@@ -15,6 +15,7 @@ class View extends Panel {
   /** @type {Page} */
   schema;
   link = "";
+  given;  // the state to open with, in place of a link
   below;
   /** @type {Ask | undefined} */
   backend;
@@ -65,7 +66,16 @@ class View extends Panel {
       (what) => this.#show(what),
       { address: false, backend: this.backend },
     );
-    this.state.open(this.link);
+    if (this.given) this.open(this.given);
+    else this.state.open(this.link);
+  }
+
+  /** Show what is *given*, a state or a part of one. Spans count in the text that they come with. */
+  open(given) {
+    const { now } = this.state, options = given.view && given.view !== now.view ? given.options : { ...now.options, ...given.options };
+    const change = { ...given, ...(options && { options }) }, { text = now.text, pair = now.pair } = given;
+    if ("hidden" in given || "picked" in given) this.state.mark(change, { text, pair });
+    else this.state.set(change);
   }
 
   #token(event) {

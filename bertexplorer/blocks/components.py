@@ -1,0 +1,285 @@
+"""The components. Their templates are constants: what people type reaches the page through the element's own script,
+which writes text as text."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bertexplorer.api.admission import Reply, error_reply, problem
+from bertexplorer.api.page import page_schema
+from bertexplorer.api.view import parse_request, read_state, state_json
+from bertexplorer.bert import Bert, Words, library, load
+from bertexplorer.core.state import State
+from bertexplorer.errors import ExplorerError
+from bertexplorer.result import Result
+from bertexplorer.settings import QUIET
+from bertexplorer.views import VIEWS
+from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
+
+for name, setting in QUIET.items():  # before gradio is imported, so that it reports nothing to its makers
+    os.environ.setdefault(name, setting)
+
+import gradio as gr  # noqa: E402
+from gradio.components.base import server  # noqa: E402
+
+ON_LOAD = (Path(__file__).parent / "on_load.js").read_text("utf-8")
+TEMPLATE = '<div class="bertexplorer"></div>'
+AT_ONCE = threading.BoundedSemaphore(2)  # answers computed at the same time, of all components of this process
+ROWS = 100  # that "answered" brings; `result` has them all
+PRESSES = {"hide": "fill-mask", "pick": "attention"}  # what a press on a strip does -> a view whose strip does so
+
+
+@cache
+def scripts() -> str:
+    """What all components of a page need, as JSON: script, styles, and the views with their settings."""
+    page = page_schema(library().settings)
+    return json.dumps({"script": script("blocks.js"), "styles": styles(), "page": page})
+
+
+@cache
+def version() -> str:
+    """Changes with `scripts`."""
+    return hashlib.sha256(scripts().encode()).hexdigest()[:12]
+
+
+class Component(gr.HTML):
+    """What the three have in common. A value is a state, as in the address bar of the page; a part of one, given by a
+    listener, changes only that part."""
+
+    fields: tuple[str, ...] = ()  # of a value; (): those of a state
+
+    def __init__(self, state: State, bert: Bert, look: Mapping[str, Any], **props: Any) -> None:
+        self._backend = Backend(bert)
+        opening = state_json(self._backend.opening)
+        value = state_json(state)
+        super().__init__(
+            self.part_of(value),
+            html_template=TEMPLATE,
+            js_on_load=ON_LOAD,
+            apply_default_css=False,
+            component=type(self).__name__,
+            version=version(),
+            opening=opening,
+            **props,
+            **look,
+        )
+
+    def part_of(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value[name] for name in value if not self.fields or name in self.fields}
+
+    @server  # type: ignore[untyped-decorator]
+    def scripts(self, _: Any) -> str:
+        return scripts()
+
+    @server  # type: ignore[untyped-decorator]
+    def ask(self, question: Any) -> str:
+        """Answer {"path", "body"} with {"status", "answer"} as JSON. No question raises an exception."""
+        if not isinstance(question, dict):
+            reply = problem(400, "Bad request", f"A question is an object with path and body, not {question!r:.60}.")
+        else:
+            with AT_ONCE:
+                reply = self.reply(str(question.get("path", "")), question.get("body"))
+        return f'{{"status": {reply.status}, "answer": {reply.body.decode()}}}'
+
+    def reply(self, path: str, body: Any) -> Reply:
+        reply = self._backend.reply(path, body)
+        if path != "view" or reply.status != 200:
+            return reply
+        answer = orjson.loads(reply.body)
+        rows = self.result(answer["state"]).rows[:ROWS]
+        return Reply(orjson.dumps({**answer, "rows": rows}, default=str))
+
+    def result(self, value: Mapping[str, Any]) -> Result:
+        """The answer to a value of the component, with all rows. Raises ExplorerError as the analysis does."""
+        return result_of(self._backend.explore, read_state(dict(value), self._backend.opening))
+
+    def preprocess(self, payload: dict[str, Any] | None) -> dict[str, Any]:
+        return payload or {}
+
+    def postprocess(self, value: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+        """A text is a state with that text. Raises ExplorerError for what is no state."""
+        if value is None:
+            return None
+        given = {"text": value} if isinstance(value, str) else dict(value)
+        read_state(given, self._backend.opening)
+        if unknown := [name for name in given if self.fields and name not in self.fields]:
+            raise ExplorerError(f"The value has {unknown[0]!r:.40}; wanted {', '.join(self.fields)}.")
+        return given
+
+    def as_example(self, value: Mapping[str, Any] | str | None) -> str:
+        """What `gr.Examples` shows, which reads HTML."""
+        text = value if isinstance(value, str) else (value or {}).get("text", "")
+        return html.escape(str(text))
+
+    def example_payload(self) -> dict[str, Any]:
+        return {"text": "Paris is the [MASK] of France."}
+
+    def example_value(self) -> dict[str, Any]:
+        return self.example_payload()
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "object", "description": "a state: text, pair, hidden and picked spans, view, options"}
+
+
+class View(Component):
+    """A view that answers: one types, presses tokens and changes settings, as on the page.
+
+    Use it to show what a checkpoint does with a text beside components of your own.
+
+    Args:
+        view: the view, such as "attention".
+        text: the text; without one, the view opens with its first example.
+        pair: a second text, read as segment B.
+        checkpoint: the checkpoint, as `load` takes it; a `Bert` of `from_transformers` is one, too.
+        mask: words to hide, as for the analyses.
+        pick: words that the view is about, as for the analyses.
+        options: the settings of the view.
+        strip: whether the text can be changed in the component, as a field and as tokens.
+        **look: label, visible, elem_id, elem_classes, scale, min_width, render and key, as `gr.HTML` takes them.
+
+    The value is the state (view, text, pair, hidden, picked, checkpoint, precision, against, other, options). `change`
+    fires with it once it is answered; `answered` brings `rows` (the first 100), `sentence` and `title` as its event
+    data; `result(value)` is the whole answer.
+
+    Raises:
+        ExplorerError: for an unknown view, checkpoint, word, setting or value.
+
+    Example:
+        >>> import gradio as gr
+        >>> with gr.Blocks(analytics_enabled=False):
+        ...     view = View("attention", text="The cat sat on the mat.", options={"layer": 2})
+        >>> view.value["options"]["layer"]
+        2
+        >>> view.result(view.value).rows[0]["from"]
+        '[CLS]'
+    """
+
+    def __init__(
+        self,
+        view: str = "fill-mask",
+        *,
+        text: str = "",
+        pair: str = "",
+        checkpoint: str | Path | Bert = "mini",
+        mask: Words = (),
+        pick: Words = (),
+        options: Mapping[str, Any] | None = None,
+        strip: bool = True,
+        **look: Any,
+    ) -> None:
+        bert = load(checkpoint)
+        state = state_of(bert, view, text or None, pair or None, mask, pick, options or {})
+        super().__init__(state, bert, look, strip=strip)
+
+
+class Explorer(Component):
+    """The explorer: all views behind their doors, and the one that is chosen. Its value and its events are those of a
+    `View`.
+
+    Args:
+        view: the view to open.
+        text: the text; without one, it opens with the view's first example.
+        checkpoint: the checkpoint, as `load` takes it.
+        views: the views to offer; without them, all.
+        topics: the topics whose views to offer, such as "Attention"; they add to *views*.
+        **look: as for `View`.
+
+    Raises:
+        ExplorerError: for an unknown view, topic or checkpoint.
+    """
+
+    def __init__(
+        self,
+        view: str = "fill-mask",
+        *,
+        text: str = "",
+        checkpoint: str | Path | Bert = "mini",
+        views: Sequence[str] = (),
+        topics: Sequence[str] = (),
+        **look: Any,
+    ) -> None:
+        bert = load(checkpoint)
+        state = state_of(bert, view, text or None, None, (), (), {})
+        super().__init__(state, bert, look, strip=True, offered=offered(state.view, views, topics))
+
+
+def offered(opened: str, views: Sequence[str], topics: Sequence[str]) -> list[str]:
+    """The names of the views to offer, with the one that is *opened*. Raises ExplorerError for an unknown one."""
+    if not views and not topics:
+        return list(VIEWS)
+    known = {view.topic for view in VIEWS.values()}
+    wanted = [name.replace("_", "-") for name in views]
+    for given, names, what in ((wanted, VIEWS, "view"), (topics, known, "topic")):
+        if unknown := [name for name in given if name not in names]:
+            raise ExplorerError(f"There is no {what} {unknown[0]!r:.60}; wanted one of {', '.join(names)}.")
+    return [slug for slug, view in VIEWS.items() if slug in (*wanted, opened) or view.topic in topics]
+
+
+class TokenStrip(Component):
+    """A text as the checkpoint's tokens, to be pressed.
+
+    Use it where people should point at words: which to hide, which to look at.
+
+    Args:
+        text: the text.
+        pair: a second text, read as segment B.
+        press: what a press on a token does: "hide" it from the checkpoint, or "pick" it.
+        checkpoint: the checkpoint whose tokenizer cuts the text, as `load` takes it.
+        mask: words that are hidden, as for the analyses.
+        pick: words that are picked, as for the analyses.
+        **look: as for `View`.
+
+    The value is {text, pair, hidden, picked}, with spans such as "0:4-11,1:0-3": side, first character, end. `change`
+    fires with it; `select` brings the pressed `token` and its `span` as its event data.
+
+    Raises:
+        ExplorerError: for an unknown checkpoint or word, and for another press.
+
+    Example:
+        >>> strip = TokenStrip("The cat sat on the mat.", mask="cat", render=False)
+        >>> strip.value["hidden"]
+        '0:4-7'
+    """
+
+    fields = ("text", "pair", "hidden", "picked")
+
+    def __init__(
+        self,
+        text: str = "",
+        pair: str = "",
+        *,
+        press: str = "hide",
+        checkpoint: str | Path | Bert = "mini",
+        mask: Words = (),
+        pick: Words = (),
+        **look: Any,
+    ) -> None:
+        if press not in PRESSES:
+            raise ExplorerError(f"press: got {press!r:.40}; wanted hide or pick.")
+        bert = load(checkpoint)
+        state = state_of(bert, PRESSES[press], text, pair, mask, pick, {})
+        super().__init__(state, bert, look, view=state.view)
+
+    def reply(self, path: str, body: Any) -> Reply:
+        """The tokens of a text; nothing is computed."""
+        if path != "strip":
+            return problem(404, "Not found", f"A strip of tokens has no {path!r:.40}.")
+        explore, opening = self._backend.explore, self._backend.opening
+        try:
+            state, _ = parse_request(explore, body, replace(opening, view=self.props["view"]))
+            checkpoint = explore.registry.get(state.checkpoint, state.precision)
+            strip = explore.strip(checkpoint, explore.encode(checkpoint, state), state)
+        except ExplorerError as error:
+            return error_reply(error)
+        return Reply(orjson.dumps({"state": state_json(state), "strip": strip}))

@@ -1,0 +1,140 @@
+"""Embedded: the page's elements on pages that are not ours, in a notebook and in anybody's Gradio app. Their scripts
+and styles are handed over as text, and Python answers in the same process, so nothing is asked of a server of ours."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bertexplorer.api.admission import Reply, error_reply, problem
+from bertexplorer.api.calls import Call
+from bertexplorer.api.perform import perform
+from bertexplorer.bert import Bert, Words, join_list, library, spans
+from bertexplorer.core.ask import Explore, opening, with_example
+from bertexplorer.core.state import State
+from bertexplorer.errors import ExplorerError, unforeseen
+from bertexplorer.options import build
+from bertexplorer.result import Result
+from bertexplorer.settings import ASSETS
+from bertexplorer.views import view_of
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+log = logging.getLogger(__name__)
+STATIC = Path(__file__).parent / "static"
+IMPORT = re.compile(r'(?:from|import) "\./(\w+\.js)"')
+PLOTLY = ("plotly-cartesian", "plotly-gl3d")  # the bundles that a figure may ask for
+STYLES = (ASSETS / "style.css", STATIC / "explore.css", STATIC / "learn.css", STATIC / "embedded.css")
+KEYFRAMES = re.compile(r"@keyframes \w+ \{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
+PAGES = re.compile(r":is\(#explore, #learn(?:, #train)?(?:, #pretrain)?\)|#learn\b")  # the pages' own elements
+
+
+@cache
+def script(entry: str) -> str:
+    """One module that holds *entry* and all modules that it imports. Its default export has the entry's `render`."""
+    ordered: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        source = (STATIC / name).read_text("utf-8")
+        for other in IMPORT.findall(source):
+            if other not in ordered:
+                add(other)
+        ordered[name] = source
+
+    add(entry)
+    loader = (STATIC / "embedded_loader.js").read_text("utf-8")
+    return loader.replace("SOURCES", json.dumps(ordered)).replace("ENTRY", json.dumps(entry))
+
+
+@cache
+def styles() -> str:
+    """The styles of the page, for its elements inside .bx-embedded alone."""
+    rules = PAGES.sub(".bx-page", "\n".join(path.read_text("utf-8") for path in STYLES))
+    rules = rules.replace(":root", ".bx-theme").replace("body:not(.dark)", ".bx-theme:not(.dark)")
+    moves = KEYFRAMES.findall(rules)  # which no rule may contain
+    return "\n".join([*moves, f".bx-embedded {{\n{KEYFRAMES.sub('', rules)}\n}}"])
+
+
+class Registry:
+    """The checkpoints of this process, and one that only the program has."""
+
+    def __init__(self, bert: Bert) -> None:
+        self.library, self.bert = library(), bert
+
+    def get(self, name: str, precision: str = "auto") -> Checkpoint:
+        return self.bert.checkpoint if name == self.bert.name else self.library.get(name, precision)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.library, name)
+
+
+class Backend:
+    """Answers the questions of embedded elements, with *bert* as the checkpoint that they open with."""
+
+    def __init__(self, bert: Bert) -> None:
+        self.explore = Explore(Registry(bert))  # type: ignore[arg-type]
+        self.opening = replace(opening(library().settings), checkpoint=bert.name)
+
+    def reply(self, path: str, body: Any) -> Reply:
+        """The reply to a question, as the API would give it. Errors are replies too."""
+        if path in PLOTLY:
+            return Reply(orjson.dumps({"source": (STATIC / "vendor" / f"{path}.min.js").read_text("utf-8")}))
+        if path != "view":
+            return problem(404, "Not found", f"There is no {path!r:.40} here. Use the page of `serve` for it.")
+        try:
+            return perform(self.explore, self.opening, Call("view", "", "", body))
+        except ExplorerError as error:
+            return error_reply(error)
+        except Exception:  # without an answer, the element would wait for ever
+            return problem(500, "Internal error", unforeseen(log, "an embedded view failed"))
+
+
+def result_of(explore: Explore, state: State) -> Result:
+    """The answer to *state*. Raises ExplorerError as the analysis does."""
+    checkpoint = explore.registry.get(state.checkpoint, state.precision)
+    value = explore.analyse(checkpoint, state)
+    return Result(state.view.replace("-", "_"), value, checkpoint, state.as_text, explore.options(state))
+
+
+def state_of(
+    bert: Bert,
+    analysis: str,
+    text: str | None,
+    pair: str | None,
+    mask: Words,
+    pick: Words,
+    options: Mapping[str, Any],
+    before: State | None = None,
+) -> State:
+    """The state that shows *analysis*. What is not given (None) is that of *before*, or of the view's first example.
+    Raises ExplorerError for an unknown analysis, word, setting or value."""
+    view = view_of(analysis.replace("-", "_"))
+    name, module = view.slug, view.analysis
+    if before is None:
+        before = State("", checkpoint=bert.name, view=name)
+        if text is None:
+            before = with_example(view.examples[0], before)
+    given = {key: join_list(key, value) for key, value in options.items()}
+    if (text, pair) != (None, None):
+        first = before.text if text is None else text
+        second = before.pair if pair is None else pair
+        texts = first, second
+        if texts != (before.text, before.pair):  # spans count in the texts
+            before = replace(before, text=texts[0], pair=texts[1], hidden=(), picked=())
+    if before.view != name:
+        before = replace(before, options={})
+    settings = asdict(build(module.Options, {**before.options, **given}, by_name=True))
+    hidden, picked = (
+        spans(bert.checkpoint.tokenizer, before.text, before.pair, words, argument)
+        for words, argument in ((mask, "mask"), (pick, "pick"))
+    )
+    return replace(before, view=name, options=settings, hidden=hidden or before.hidden, picked=picked or before.picked)
