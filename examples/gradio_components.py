@@ -13,13 +13,15 @@ with gr.Blocks(title="Two views of one sentence", analytics_enabled=False) as de
     text = gr.Textbox(SENTENCE, label="Sentence", info="Enter shows it in both views.")
     layer = gr.Slider(1, 6, value=4, step=1, label="Layer of the attention")
     with gr.Row():
-        words = View("fill-mask", text=SENTENCE)
-        heads = View("attention", text=SENTENCE, pick="it", options={"layer": 4, "head": 2}, strip=False)
+        with gr.Column():  # on a phone, columns go below each other
+            words = View("fill-mask", text=SENTENCE)
+        with gr.Column():
+            heads = View("attention", text=SENTENCE, pick="it", options={"show": "head", "layer": 4, "head": 2}, strip=False)
     said = gr.Markdown()
     strip = TokenStrip(SENTENCE, press="pick", pick="it")
 
-    text.submit(lambda sentence: [{"text": sentence}] * 3, text, [words, heads, strip])
-    words.change(lambda state: [state["text"], {"text": state["text"]}, {"text": state["text"]}], words, [text, heads, strip])
+    text.submit(lambda sentence: [sentence] * 3, text, [words, heads, strip])
+    words.change(lambda state: [state["text"], state["text"], state["text"]], words, [text, heads, strip])
     layer.release(lambda chosen: {"options": {"layer": chosen}}, layer, heads)
     strip.change(lambda value: {"picked": value["picked"]}, strip, heads)
 

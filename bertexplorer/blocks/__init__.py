@@ -14,6 +14,20 @@ like Gradio's own components, as outputs and inputs of listeners, in tabs and in
 Importing this package imports gradio; importing bertexplorer does not.
 """
 
-from bertexplorer.blocks.components import Explorer, TokenStrip, View
+import os
+
+from bertexplorer.settings import QUIET
+
+for name, setting in QUIET.items():  # before gradio is imported, so that it reports nothing to its makers
+    os.environ.setdefault(name, setting)
+
+from gradio import component_meta  # noqa: E402
+
+write_stub = component_meta.create_or_modify_pyi
+component_meta.create_or_modify_pyi = lambda *_: None  # gradio writes a file beside the source of each component
+try:
+    from bertexplorer.blocks.components import Explorer, TokenStrip, View
+finally:
+    component_meta.create_or_modify_pyi = write_stub
 
 __all__ = ["Explorer", "TokenStrip", "View"]

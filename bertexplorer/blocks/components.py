@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import orjson
+from gradio.components.base import server
 
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.page import page_schema
@@ -23,15 +24,8 @@ from bertexplorer.bert import Bert, Words, library, load
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.result import Result
-from bertexplorer.settings import QUIET
 from bertexplorer.views import VIEWS
 from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
-
-for name, setting in QUIET.items():  # before gradio is imported, so that it reports nothing to its makers
-    os.environ.setdefault(name, setting)
-
-import gradio as gr  # noqa: E402
-from gradio.components.base import server  # noqa: E402
 
 ON_LOAD = (Path(__file__).parent / "on_load.js").read_text("utf-8")
 TEMPLATE = '<div class="bertexplorer"></div>'
@@ -125,8 +119,7 @@ class Component(gr.HTML):
     def example_payload(self) -> dict[str, Any]:
         return {"text": "Paris is the [MASK] of France."}
 
-    def example_value(self) -> dict[str, Any]:
-        return self.example_payload()
+    example_value = example_payload
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "object", "description": "a state: text, pair, hidden and picked spans, view, options"}

@@ -41,8 +41,8 @@ def test_the_kernel_answers_as_the_api_does(widget: Any) -> None:
     [
         ("view", {"link": 3}, 422, "link: got 3; wanted the query of a link to the page."),
         ("view", {"state": {"view": "fill-mask", "text": "No mask."}}, 422, "Nothing is hidden"),
-        ("runs", None, 404, "The widget has no 'runs'. Use the page for it."),
-        ("../../secret", None, 404, "The widget has no"),
+        ("runs", None, 404, "There is no 'runs' here. Use the page of `serve` for it."),
+        ("../../secret", None, 404, "There is no"),
     ],
 )
 def test_what_it_cannot_answer_it_says(widget: Any, path: str, body: Any, status: int, said: str) -> None:

@@ -39,15 +39,19 @@ function explorer(component) {
     const { rows, said } = view.answer, { title } = schema.views[view.state.now.view];
     trigger("answered", { rows, sentence: said, title });
   });
-  return props.offered ? [doors(component, view), view] : [view];
+  return props.offered ? [navigation(component, view), view] : [view];
 }
 
 /** The doors to the views that an Explorer offers. */
-function doors({ props, schema }, view) {
+function navigation({ props, schema }, view) {
   const nav = h("bx-nav"), offered = new Set(props.offered);
   const views = Object.fromEntries(Object.entries(schema.views).filter(([name]) => offered.has(name)));
-  const few = Object.entries(schema.doors).map(([title, door]) => [title, { ...door, views: door.views.filter((name) => offered.has(name)) }]);
-  nav.draw(views, Object.fromEntries(few.filter(([, door]) => door.views.length)));
+  const doors = {};
+  for (const [title, door] of Object.entries(schema.doors)) {
+    const behind = door.views.filter((name) => offered.has(name));
+    if (behind.length) doors[title] = { ...door, views: behind };
+  }
+  nav.draw(views, doors);
   const open = ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
   nav.addEventListener("view", open);
   nav.addEventListener("door", open);

@@ -1,6 +1,7 @@
 // What a notebook or a Gradio app loads. Modules have no addresses there: each becomes a blob, after those that it imports, once
 // for all elements of the page. embedded.py puts the sources in the place of SOURCES and the name of the first one for ENTRY.
-const sources = SOURCES, entry = ENTRY;
+const sources = SOURCES;
+const entry = ENTRY;
 
 async function load() {
   const addresses = {};
