@@ -10,8 +10,6 @@ from PIL import Image, ImageColor
 
 from bertexplorer.charts.adaptors.style import BLUE
 
-ROOT = [[place**2, colour] for place, colour in cast(list[tuple[float, str]], BLUE)]  # the same shades for plotly
-
 SHADES = 32  # few enough for good compression
 NUMBERS = 2_400_000  # pixels before scaling: under 3 MB in the page even without compression
 SIDE = 96  # pixels of a tile's longer side, at least

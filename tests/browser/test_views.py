@@ -48,7 +48,7 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
     for width, height in SIZES.values():
         phone.set_viewport_size({"width": width, "height": height})
         # asked of the page, because a figure is drawn anew for a new width
-        wait_until(phone, f"document.querySelector('{drawn}')?.getBoundingClientRect().height >= 150")
+        wait_until(phone, f"document.querySelector('{drawn}')?.getBoundingClientRect().height >= 120")
         wait_until(phone, "document.documentElement.scrollWidth <= window.innerWidth")
 
 

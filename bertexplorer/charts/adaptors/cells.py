@@ -4,10 +4,20 @@ import numpy as np
 
 from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import Place, hover
-from bertexplorer.charts.adaptors.style import GROUPS, INK, LIGHT_SIGNED, MONO, ORANGE, SHADES, SIGNED, label, safe
+from bertexplorer.charts.adaptors.style import (
+    GROUPS,
+    INK,
+    LIGHT_SIGNED,
+    MONO,
+    ORANGE,
+    ROOT,
+    SHADES,
+    SIGNED,
+    label,
+    safe,
+)
 from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Cells
-from bertexplorer.charts.tiles import ROOT
 
 KINDS = ("#d5dae1", *GROUPS)  # the first for -1
 STEPS = [[edge / len(KINDS), shade] for i, shade in enumerate(KINDS) for edge in (i, i + 1)]

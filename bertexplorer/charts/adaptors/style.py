@@ -1,11 +1,12 @@
 """Colours that everyone can distinguish, fonts, and texts as plotly reads them."""
 
-from typing import Any
+from typing import Any, cast
 
 from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.style import clip
 
 BLUE = [[0.0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1.0, "#12406f"]]
+ROOT = [[place**2, colour] for place, colour in cast(list[tuple[float, str]], BLUE)]  # of the root of a share
 ACCENT = "#2b6cb0"
 PALE = "#a9c8ea"
 # Okabe and Ito (2008), and a neutral
