@@ -18,7 +18,6 @@ from typing import Any, Generic, TypeVar
 
 from bertexplorer.answers.vectors import Line
 from bertexplorer.errors import ExplorerError, describe
-from bertexplorer.store import syneval
 from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
 from bertexplorer.training.data import delimited
 from bertexplorer.training.data.decode import decode, display_name
@@ -33,6 +32,7 @@ MAX_LINES = 10_000
 MAX_CELLS = 5_000_000  # of a table of lines
 MAX_ROWS = 100_000
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
+PICKLES = (".pickle", ".pkl")
 SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
@@ -152,12 +152,6 @@ class RowUploads(Uploads[Rows]):
 
     @staticmethod
     def parse(content: bytes, filename: str) -> Rows:
-        if Path(filename).suffix.lower() in syneval.SUFFIXES:
-            raise ExplorerError(
-                f"{display_name(filename)} is a pickle; the page does not open such files. Read it in Python, as "
-                f"bx.suite(rows={display_name(filename)!r}), or on the command line, as bertexplorer suite --rows "
-                f"{display_name(filename)}, or save it as CSV with the columns good, bad and category."
-            )
         return parse_rows(content, filename)
 
     def from_json(self, stored: dict[str, Any]) -> Rows:
@@ -211,10 +205,13 @@ def winobias_direction(filename: str) -> dict[str, str]:
 
 
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
-    """The rows of a table: CSV, TSV, JSONL, JSON, WinoBias's text, or LM_syneval's pickles. Raises ExplorerError as
-    `read` does, and for a file that is not a suite."""
-    if Path(filename).suffix.lower() in syneval.SUFFIXES:
-        return pickled_rows(content, filename, max_rows)
+    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, for a
+    pickle, and for a file that is not a suite."""
+    if Path(filename).suffix.lower() in PICKLES:
+        raise ExplorerError(
+            f"{display_name(filename)} is a pickle, which may run code when it is opened, so it is not read. Save its "
+            "pairs as CSV with the columns good, bad and category; the documentation on behaviour shows how."
+        )
     try:
         table, rows = suite_rows(content, filename, True, max_rows)
     except ExplorerError as error:
@@ -225,19 +222,6 @@ def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
     problems = [f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
     return Rows(rows, table.summary + more)
-
-
-def pickled_rows(content: bytes, filename: str, max_rows: int) -> Rows:
-    """The pairs of a file of LM_syneval, numbered from 1. Raises ExplorerError as `syneval` does."""
-    name = display_name(filename)
-    rows: list[tuple[int, dict[str, Any]]] = list(
-        enumerate(islice(syneval.syneval(content, name), max_rows + 1), start=1)
-    )
-    if len(rows) > max_rows:
-        rows[max_rows:] = [(max_rows + 1, {UNREAD: f"and the rows after it are beyond the limit of {max_rows:,} rows"})]
-    cases(rows)
-    count = min(len(rows), max_rows)
-    return Rows(tuple(rows), f"{counted(count, 'row')} from {name}: the format of LM_syneval.")
 
 
 def parse_lines(content: bytes, filename: str) -> Lines:

@@ -101,10 +101,10 @@ def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: 
     assert notice in answer.json()["notice"]
 
 
-def test_a_pickle_is_refused_with_the_ways_that_read_it(browser: httpx.Client) -> None:
+def test_a_pickle_is_refused_and_the_columns_of_a_table_are_named(browser: httpx.Client) -> None:
     content = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})
     answer = browser.post("/rows", files={"file": ("syneval.pickle", content)})
-    assert answer.status_code == 422 and "bertexplorer suite --rows syneval.pickle" in answer.json()["detail"]
+    assert answer.status_code == 422 and "good, bad and category" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
