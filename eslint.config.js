@@ -24,5 +24,11 @@ export default [
     files: ["bertexplorer/web/static/embedded_loader.js"],
     languageOptions: { globals: { SOURCES: "readonly", ENTRY: "readonly" } },
   },
+  {
+    files: ["bertexplorer/blocks/on_load.js"],  // Gradio hands these over
+    languageOptions: {
+      globals: { element: "readonly", props: "readonly", server: "readonly", trigger: "readonly", watch: "readonly" },
+    },
+  },
   { files: ["tests/scripts/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
 ];
