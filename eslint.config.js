@@ -5,18 +5,26 @@ import globals from "globals";
 export default [
   { ignores: ["**/vendor/", "**/.venv/"] },
   js.configs.recommended,
-  { languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: { ...globals.browser } } },
-  { rules: { "no-unused-vars": ["error", { argsIgnorePattern: "^_" }] } },  // what others may read
+  {
+    languageOptions: {
+      ecmaVersion: "latest",
+      sourceType: "module",
+      globals: { ...globals.browser },
+    },
+  },
+  { rules: { "no-unused-vars": ["error", { argsIgnorePattern: "^_" }] } }, // what others may read
   {
     files: ["bertexplorer/web/static/site/*.js", "bertexplorer/views/*/browser.js"],
     languageOptions: { globals: { ...globals.worker } },
   },
   {
     files: ["bertexplorer/web/static/site/sw.js"],
-    languageOptions: { globals: { ...globals.serviceworker, VERSION: "readonly", FILES: "readonly" } },
+    languageOptions: {
+      globals: { ...globals.serviceworker, VERSION: "readonly", FILES: "readonly" },
+    },
   },
   {
-    files: ["assets/bertviz.js"],  // a notebook's page calls it
+    files: ["assets/bertviz.js"], // a notebook's page calls it
     languageOptions: { sourceType: "script", globals: { jQuery: "readonly", d3: "readonly" } },
     rules: { "no-unused-vars": ["error", { varsIgnorePattern: "^bertviz$" }] },
   },
@@ -25,9 +33,15 @@ export default [
     languageOptions: { globals: { SOURCES: "readonly", ENTRY: "readonly" } },
   },
   {
-    files: ["bertexplorer/blocks/on_load.js"],  // Gradio hands these over
+    files: ["bertexplorer/blocks/on_load.js"], // Gradio hands these over
     languageOptions: {
-      globals: { element: "readonly", props: "readonly", server: "readonly", trigger: "readonly", watch: "readonly" },
+      globals: {
+        element: "readonly",
+        props: "readonly",
+        server: "readonly",
+        trigger: "readonly",
+        watch: "readonly",
+      },
     },
   },
   { files: ["tests/scripts/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },

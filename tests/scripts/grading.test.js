@@ -4,13 +4,27 @@ import { judge } from "../../bertexplorer/web/static/grading.js";
 import { judgeFind } from "../../bertexplorer/web/static/site/grading.js";
 import { table, wordsOf } from "./cases.js";
 
-const factsOf = (facts) => Object.fromEntries(
-  Object.entries(facts).map(([name, value]) => [name, (word) => (typeof value === "object" ? value[word] : value)]),
-);
+const factsOf = (facts) =>
+  Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [
+      name,
+      (word) => (typeof value === "object" ? value[word] : value),
+    ]),
+  );
 
 for (const { lesson, facts, key, graded } of table("grading")) {
   test(lesson.split("\n").slice(0, 2).join(" "), () => {
-    for (const { answer, attempt, refused, right, done, text, shown, after, criteria = [] } of graded) {
+    for (const {
+      answer,
+      attempt,
+      refused,
+      right,
+      done,
+      text,
+      shown,
+      after,
+      criteria = [],
+    } of graded) {
       const found = key.graded_by
         ? { status: 200, answer: judgeFind(key.graded_by, factsOf(facts), attempt) }
         : judge(key, answer, attempt);
@@ -21,7 +35,14 @@ for (const { lesson, facts, key, graded } of table("grading")) {
       const said = found.answer;
       assert.equal(found.status, 200);
       assert.deepEqual(
-        [said.right, said.done, wordsOf(said.text), wordsOf(said.answer), wordsOf(said.after), said.criteria.map(wordsOf)],
+        [
+          said.right,
+          said.done,
+          wordsOf(said.text),
+          wordsOf(said.answer),
+          wordsOf(said.after),
+          said.criteria.map(wordsOf),
+        ],
         [right, done, text, shown, after, criteria],
       );
     }

@@ -6,7 +6,8 @@ import { table } from "./cases.js";
 
 const inScripts = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const close = (found, wanted) => {
-  if (wanted.length === undefined) assert.ok(Math.abs(found - wanted) < 1e-9, `${found} is not ${wanted}`);
+  if (wanted.length === undefined)
+    assert.ok(Math.abs(found - wanted) < 1e-9, `${found} is not ${wanted}`);
   else {
     assert.equal(found.length, wanted.length);
     wanted.forEach((one, i) => close(found[i], one));

@@ -3,18 +3,41 @@ import { test } from "node:test";
 import { Own } from "../../bertexplorer/web/static/own.js";
 
 const example = (text) => [{ text, pair: "", picked: "0:0-1", options: { top: 3 } }];
-const SETTINGS = [{ name: "top", default: 5 }, { name: "layer", default: 0 }];
+const SETTINGS = [
+  { name: "top", default: 5 },
+  { name: "layer", default: 0 },
+];
 const views = {
   "fill-mask": { text: true, checkpoint: "", settings: [], examples: example("A [MASK].") },
   attention: { text: true, checkpoint: "", settings: SETTINGS, examples: example("An example.") },
-  answer: { text: true, checkpoint: "tuned", settings: SETTINGS, examples: example("A good film.") },
+  answer: {
+    text: true,
+    checkpoint: "tuned",
+    settings: SETTINGS,
+    examples: example("A good film."),
+  },
 };
-const NOW = { view: "fill-mask", text: "My own.", pair: "", hidden: "", picked: "", checkpoint: "mini", options: {} };
+const NOW = {
+  view: "fill-mask",
+  text: "My own.",
+  pair: "",
+  hidden: "",
+  picked: "",
+  checkpoint: "mini",
+  options: {},
+};
 const made = () => new Own({ views, opening: { checkpoint: "mini" } }, "mini");
 
 test("a view opens with the person's text, and borrows a checkpoint as nobody has picked one", () => {
   const own = made();
-  assert.deepEqual(own.open("attention", NOW), { view: "attention", checkpoint: "mini", text: "My own.", pair: "", hidden: "", picked: "" });
+  assert.deepEqual(own.open("attention", NOW), {
+    view: "attention",
+    checkpoint: "mini",
+    text: "My own.",
+    pair: "",
+    hidden: "",
+    picked: "",
+  });
   assert.equal(own.open("answer", NOW).checkpoint, "tuned");
   own.checkpoint = "another";
   assert.equal(own.open("answer", NOW).checkpoint, "another");
@@ -23,13 +46,31 @@ test("a view opens with the person's text, and borrows a checkpoint as nobody ha
 test("an example stands in for a refused text, which comes back", () => {
   const own = made();
   const refused = { ...NOW, ...own.open("attention", NOW), options: { top: 9, layer: 1 } };
-  const instead = own.instead(refused, { detail: "The text is too short. Type more.", missing: "" });
-  assert.deepEqual(instead, { text: "An example.", pair: "", hidden: "", picked: "0:0-1", options: { top: 3, layer: 0 } });
+  const instead = own.instead(refused, {
+    detail: "The text is too short. Type more.",
+    missing: "",
+  });
+  assert.deepEqual(instead, {
+    text: "An example.",
+    pair: "",
+    hidden: "",
+    picked: "0:0-1",
+    options: { top: 3, layer: 0 },
+  });
   const now = { ...refused, ...instead };
   assert.ok(own.isAway(now));
-  assert.deepEqual(own.note(now, {})[0], "An example stands in for your text: the text is too short.");
+  assert.deepEqual(
+    own.note(now, {})[0],
+    "An example stands in for your text: the text is too short.",
+  );
   assert.equal(own.of(now).text, "My own.");
-  assert.deepEqual(own.back(), { text: "My own.", pair: "", hidden: "", picked: "", options: { top: 9, layer: 1 } });
+  assert.deepEqual(own.back(), {
+    text: "My own.",
+    pair: "",
+    hidden: "",
+    picked: "",
+    options: { top: 9, layer: 1 },
+  });
   assert.ok(!own.isAway(now) && own.note(now, {}) === null);
 });
 
@@ -70,9 +111,13 @@ test("after a change nothing is shown instead", () => {
 });
 
 test("what history keeps brings it back", () => {
-  const own = made(), again = made();
+  const own = made(),
+    again = made();
   const refused = { ...NOW, ...own.open("attention", NOW) };
-  const now = { ...refused, ...own.instead(refused, { detail: "paris is not there. Type it.", missing: "" }) };
+  const now = {
+    ...refused,
+    ...own.instead(refused, { detail: "paris is not there. Type it.", missing: "" }),
+  };
   again.kept = structuredClone(own.kept);
   assert.ok(again.isAway(now));
   assert.match(again.note(now, {})[0], /: paris is not there\.$/);

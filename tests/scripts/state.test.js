@@ -8,20 +8,37 @@ import { table } from "./cases.js";
 const { views: defaults, written, read } = table("links");
 const EMPTY = { text: "", pair: "", hidden: "", picked: "", against: "", other: "" };
 const OPENING = { view: "fill-mask", ...EMPTY, checkpoint: "mini", precision: "auto" };
-const settingsOf = (view) => Object.entries(defaults[view]).map(([name, value]) => ({ name, default: value }));
+const settingsOf = (view) =>
+  Object.entries(defaults[view]).map(([name, value]) => ({ name, default: value }));
 const EXAMPLE = { text: "An example.", pair: "Another.", picked: "0:0-2", options: { layer: 7 } };
-const views = Object.fromEntries(Object.keys(defaults).map((view) => [view, { settings: settingsOf(view), examples: [EXAMPLE] }]));
+const views = Object.fromEntries(
+  Object.keys(defaults).map((view) => [view, { settings: settingsOf(view), examples: [EXAMPLE] }]),
+);
 
 /** A state, what it shows, and the questions that it asks: [{body, tell, signal, answer(text)}]. */
 function made() {
-  const asked = [], shown = [];
-  const backend = (_, question) => new Promise((done, failed) => {
-    asked.push({ ...question, failed, answer: (state) => done({ status: 200, answer: { state: { ...OPENING, options: {}, ...state } } }) });
-  });
-  return { asked, shown, state: new State(views, OPENING, (news) => shown.push(news), { address: false, backend }) };
+  const asked = [],
+    shown = [];
+  const backend = (_, question) =>
+    new Promise((done, failed) => {
+      asked.push({
+        ...question,
+        failed,
+        answer: (state) =>
+          done({ status: 200, answer: { state: { ...OPENING, options: {}, ...state } } }),
+      });
+    });
+  return {
+    asked,
+    shown,
+    state: new State(views, OPENING, (news) => shown.push(news), { address: false, backend }),
+  };
 }
 
-const settled = () => new Promise((go) => { setTimeout(go); });
+const settled = () =>
+  new Promise((go) => {
+    setTimeout(go);
+  });
 
 for (const { state, query } of written) {
   test(`the link of ${JSON.stringify(query.slice(1))}`, () => {
@@ -33,20 +50,35 @@ for (const { state, query } of written) {
 
 for (const { query, state } of read) {
   test(`the state of ${JSON.stringify(query)}`, () => {
-    assert.deepEqual(readLink(`?${new URLSearchParams(query)}`, { views, opening: OPENING }).state, state);
+    assert.deepEqual(
+      readLink(`?${new URLSearchParams(query)}`, { views, opening: OPENING }).state,
+      state,
+    );
   });
 }
 
 test("a link without a text opens the example of its view", () => {
   const { state, options } = readLink("?view=attention&hidden=0:0-2", { views, opening: OPENING });
-  assert.deepEqual(state, { ...EMPTY, view: "attention", text: "An example.", pair: "Another.", picked: "0:0-2", hidden: "0:0-2" });
+  assert.deepEqual(state, {
+    ...EMPTY,
+    view: "attention",
+    text: "An example.",
+    pair: "Another.",
+    picked: "0:0-2",
+    hidden: "0:0-2",
+  });
   assert.deepEqual(options, { layer: 7 });
 });
 
 test("settings in a query have the type of their default", () => {
   assert.deepEqual(defaultsOf(views["fill-mask"]), defaults["fill-mask"]);
   const query = new URLSearchParams("top=3&temperature=0.25&show=False&word=7&other=1");
-  assert.deepEqual(settingsInQuery(query, defaults["fill-mask"]), { top: 3, temperature: 0.25, show: false, word: "7" });
+  assert.deepEqual(settingsInQuery(query, defaults["fill-mask"]), {
+    top: 3,
+    temperature: 0.25,
+    show: false,
+    word: "7",
+  });
 });
 
 test("what is typed between two answers stays", async () => {
@@ -88,7 +120,10 @@ test("pressed spans count in the texts of the answer", () => {
   state.set({ text: "new" });
   state.mark({ hidden: "0:0-3" }, { text: "old", pair: "" });
   const { body } = asked.at(-1);
-  assert.deepEqual([body.state.text, body.state.hidden, body.counted_in], ["new", "0:0-3", { text: "old", pair: "" }]);
+  assert.deepEqual(
+    [body.state.text, body.state.hidden, body.counted_in],
+    ["new", "0:0-3", { text: "old", pair: "" }],
+  );
 });
 
 test("an answer that cannot be read is an error; a stopped one says so", async () => {

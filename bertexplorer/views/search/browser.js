@@ -1,10 +1,19 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
 import { clip, decimal, grouped, quote } from "../../web/static/site/wording.js";
 import { dot, topk } from "../../web/static/numbers.js";
-import { encodeLines, layerOf, linesOf, meanCosine, once, sentenceVectors, unit } from "../../web/static/site/vectors.js";
+import {
+  encodeLines,
+  layerOf,
+  linesOf,
+  meanCosine,
+  once,
+  sentenceVectors,
+  unit,
+} from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
-const MAX_LINES = 10_000, SHOWN = 480;  // letters of a line under the pointer
+const MAX_LINES = 10_000,
+  SHOWN = 480; // letters of a line under the pointer
 
 export async function run(bert, text, options, inputs) {
   const layer = layerOf(bert, options.layer);
@@ -12,23 +21,42 @@ export async function run(bert, text, options, inputs) {
   const { pooling, top } = options;
   const searched = lines ?? bert.sentences;
   if (searched.length > MAX_LINES) {
-    throw new Refusal(`${grouped(searched.length)} lines were given; the limit is ${grouped(MAX_LINES)}. Give fewer.`);
+    throw new Refusal(
+      `${grouped(searched.length)} lines were given; the limit is ${grouped(MAX_LINES)}. Give fewer.`,
+    );
   }
-  const encoding = bert.tokenizer.encode(text), [vector] = await sentenceVectors(bert, [encoding], layer, pooling), query = unit(vector);
+  const encoding = bert.tokenizer.encode(text),
+    [vector] = await sentenceVectors(bert, [encoding], layer, pooling),
+    query = unit(vector);
   const read = async (some) => {
     const { encodings, indices, notes } = encodeLines(bert, some);
-    return { indices, notes, vectors: (await sentenceVectors(bert, encodings, layer, pooling)).map(unit) };
+    return {
+      indices,
+      notes,
+      vectors: (await sentenceVectors(bert, encodings, layer, pooling)).map(unit),
+    };
   };
   const builtIn = await once(`lines ${layer} ${pooling}`, () => read(bert.sentences));
-  const { indices, notes, vectors } = lines ? await once(`lines ${options.lines} ${layer} ${pooling}`, () => read(lines)) : builtIn;
+  const { indices, notes, vectors } = lines
+    ? await once(`lines ${options.lines} ${layer} ${pooling}`, () => read(lines))
+    : builtIn;
   const cosines = vectors.map((one) => dot(one, query));
   const limit = `the checkpoint's limit of ${grouped(encoding.ids.length)} tokens`;
-  const cut = encoding.leftOut ? `${grouped(encoding.leftOut)} tokens of the text are beyond ${limit}.` : "";
+  const cut = encoding.leftOut
+    ? `${grouped(encoding.leftOut)} tokens of the text are beyond ${limit}.`
+    : "";
   return {
     hits: topk(cosines, top).map((at, i) => ({
-      rank: i + 1, line: indices[at] + 1, text: searched[indices[at]][1], label: searched[indices[at]][0], cosine: Math.min(1, cosines[at]),
+      rank: i + 1,
+      line: indices[at] + 1,
+      text: searched[indices[at]][1],
+      label: searched[indices[at]][0],
+      cosine: Math.min(1, cosines[at]),
     })),
-    count: indices.length, isBuiltIn: !lines, chance: meanCosine(builtIn.vectors), notes: `${cut} ${notes}`.trim(),
+    count: indices.length,
+    isBuiltIn: !lines,
+    chance: meanCosine(builtIn.vectors),
+    notes: `${cut} ${notes}`.trim(),
   };
 }
 
@@ -37,10 +65,19 @@ export const rows = ({ hits, chance }) => hits.map((hit) => ({ ...hit, random_se
 export function draw({ hits, chance }) {
   const bars = hits.map((hit) => ({
     label: hit.label ? `${hit.text} (${hit.label})` : hit.text,
-    value: hit.cosine, text: decimal(hit.cosine), hover: hover(hit), ticks: [{ value: chance }],
+    value: hit.cosine,
+    text: decimal(hit.cosine),
+    hover: hover(hit),
+    ticks: [{ value: chance }],
   }));
-  const key = [{ text: "┃", tone: "orange" }, { text: ` two random sentences, ${decimal(chance)}` }];
-  const marks = [{ kind: "bars", bars, high: 1, above: true, axis: true }, { kind: "text", lines: [key] }];
+  const key = [
+    { text: "┃", tone: "orange" },
+    { text: ` two random sentences, ${decimal(chance)}` },
+  ];
+  const marks = [
+    { kind: "bars", bars, high: 1, above: true, axis: true },
+    { kind: "text", lines: [key] },
+  ];
   return { marks: 1, panels: [{ x: "cosine", marks }] };
 }
 
@@ -50,6 +87,8 @@ function hover({ rank, line, text, label: group, cosine }) {
 
 export function say({ hits: [best], count, isBuiltIn, chance, notes }) {
   const searched = `${grouped(count)} ${isBuiltIn ? "built-in sentences" : "uploaded lines"}`;
-  return `Of ${searched}, compared one by one, the nearest is ${quote(clip(best.text, 80))} with a cosine of ${best.cosine.toFixed(2)}; `
-    + `two sentences taken at random have ${chance.toFixed(2)} on average. ${notes}`.trim();
+  return (
+    `Of ${searched}, compared one by one, the nearest is ${quote(clip(best.text, 80))} with a cosine of ${best.cosine.toFixed(2)}; ` +
+    `two sentences taken at random have ${chance.toFixed(2)} on average. ${notes}`.trim()
+  );
 }

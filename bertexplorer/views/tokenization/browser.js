@@ -3,61 +3,103 @@ import { clip, quote } from "../../web/static/site/wording.js";
 import { inputParts } from "../../web/static/site/inputs.js";
 import { cosine, length, mean, most, range } from "../../web/static/numbers.js";
 
-const LONGEST = 100;  // characters of a word that has pieces
-const SHOWN = 64, STEPS = 18, LETTERS = 26;  // tokens whose vectors are drawn; lines of the words that are cut; letters of a word
-const NAMES = { position: "pos.", segment: "seg.", normalised: "norm." };  // short, for a phone
+const LONGEST = 100; // characters of a word that has pieces
+const SHOWN = 64,
+  STEPS = 18,
+  LETTERS = 26; // tokens whose vectors are drawn; lines of the words that are cut; letters of a word
+const NAMES = { position: "pos.", segment: "seg.", normalised: "norm." }; // short, for a phone
 const TONES = { word: "blue", position: "orange", segment: "green", normalised: "pale" };
-const TAKEN = 0, MATCHED = 1, REST = 0.15, UNKNOWN = -0.8;  // of a letter, as places in the palette
+const TAKEN = 0,
+  MATCHED = 1,
+  REST = 0.15,
+  UNKNOWN = -0.8; // of a letter, as places in the palette
 
 export async function run(bert, text) {
-  const encoding = bert.tokenizer.encode(text), { ids, segments } = encoding, parts = inputParts(bert, encoding);
+  const encoding = bert.tokenizer.encode(text),
+    { ids, segments } = encoding,
+    parts = inputParts(bert, encoding);
   return {
-    words: wordsOf(bert.tokenizer, encoding), tokens: ids.map((id) => bert.tokenizer.pieces[id]), ids, segments,
-    norms: Object.fromEntries(Object.entries(parts).map(([name, rows]) => [name, rows.map(length)])),
+    words: wordsOf(bert.tokenizer, encoding),
+    tokens: ids.map((id) => bert.tokenizer.pieces[id]),
+    ids,
+    segments,
+    norms: Object.fromEntries(
+      Object.entries(parts).map(([name, rows]) => [name, rows.map(length)]),
+    ),
     cosines: parts.word.map((word, i) => cosine(word, parts.normalised[i])),
   };
 }
 
 /** The words, each with its pieces; hidden words as they were before. Special tokens and masks that were typed are none. */
 function wordsOf(tokenizer, encoding) {
-  const { words, originalIds, special, tokens } = encoding, groups = new Map();
+  const { words, originalIds, special, tokens } = encoding,
+    groups = new Map();
   words.forEach((word, i) => {
-    const isTyped = originalIds[i] === tokenizer.maskId || (special[i] && tokenizer.slice(encoding, i) === tokens[i]);
+    const isTyped =
+      originalIds[i] === tokenizer.maskId ||
+      (special[i] && tokenizer.slice(encoding, i) === tokens[i]);
     if (word !== null && !isTyped) groups.set(word, [...(groups.get(word) ?? []), i]);
   });
   return [...groups.values()].map((positions) => {
     const spans = positions.map((at) => encoding.spans[at]);
     const text = encoding.texts[spans[0].side].slice(spans[0].start, spans.at(-1).end).join("");
-    const read = tokenizer.words(text, 0).flat().map(({ char }) => char).join(""), { steps, reason } = cut(tokenizer, read);
+    const read = tokenizer
+        .words(text, 0)
+        .flat()
+        .map(({ char }) => char)
+        .join(""),
+      { steps, reason } = cut(tokenizer, read);
     return { text, read, steps: steps.slice(0, positions.length), reason };
   });
 }
 
 /** WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, the longest piece with which the rest begins. */
 function cut({ ids, continuation, special, unknownId }, read) {
-  const letters = [...read], steps = [];
-  const unknown = (reason) => ({ reason, steps: [{ piece: special.unk, id: unknownId, start: 0, end: letters.length, rest: "" }] });
-  if (letters.length > LONGEST) return unknown(`it has ${letters.length} characters, and more than ${LONGEST} are not tried`);
+  const letters = [...read],
+    steps = [];
+  const unknown = (reason) => ({
+    reason,
+    steps: [{ piece: special.unk, id: unknownId, start: 0, end: letters.length, rest: "" }],
+  });
+  if (letters.length > LONGEST)
+    return unknown(`it has ${letters.length} characters, and more than ${LONGEST} are not tried`);
   for (let start = 0; start < letters.length; start = steps.at(-1).end) {
     const piece = (end) => (start ? continuation : "") + letters.slice(start, end).join("");
     const end = range(letters.length - start, start + 1).findLast((one) => ids.has(piece(one)));
     if (!end) return unknown(`no piece of the vocabulary begins “${piece(letters.length)}”`);
-    steps.push({ piece: piece(end), id: ids.get(piece(end)), start, end, rest: letters.slice(end).join("") });
+    steps.push({
+      piece: piece(end),
+      id: ids.get(piece(end)),
+      start,
+      end,
+      rest: letters.slice(end).join(""),
+    });
   }
   return { reason: "", steps };
 }
 
 export function rows({ tokens, ids, segments, norms, cosines }) {
   return tokens.map((token, i) => ({
-    place: i, token, id: ids[i], position: i, segment: segments[i],
-    ...Object.fromEntries(Object.entries(norms).map(([part, values]) => [`norm_${part}`, values[i]])), cosine_word_input: cosines[i],
+    place: i,
+    token,
+    id: ids[i],
+    position: i,
+    segment: segments[i],
+    ...Object.fromEntries(
+      Object.entries(norms).map(([part, values]) => [`norm_${part}`, values[i]]),
+    ),
+    cosine_word_input: cosines[i],
   }));
 }
 
 export function draw(result) {
-  const words = wordsToDraw(result), all = cutWords(result).length;
+  const words = wordsToDraw(result),
+    all = cutWords(result).length;
   const title = `cut, longest match first${all > words.length ? `: ${words.length} of ${all} words` : ""}`;
-  return { marks: 1, panels: [...(words.length ? [{ title, marks: [cuts(words)] }] : []), ...lengths(result)] };
+  return {
+    marks: 1,
+    panels: [...(words.length ? [{ title, marks: [cuts(words)] }] : []), ...lengths(result)],
+  };
 }
 
 /** Words of several pieces, and unknown ones; each spelling once. */
@@ -69,15 +111,22 @@ function cutWords({ words }) {
 /** Of these the first, as many as fit. */
 function wordsToDraw(result) {
   let lines = 0;
-  return cutWords(result).filter(({ steps }) => { lines += steps.length; return lines <= STEPS; });
+  return cutWords(result).filter(({ steps }) => {
+    lines += steps.length;
+    return lines <= STEPS;
+  });
 }
 
 /** A line for each step: the part already matched is blank, then the piece of this step, then the rest. */
 function cuts(words) {
-  const width = Math.max(16, Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length))));
-  const rows = [], row = (fill) => Array(width).fill(fill);
+  const width = Math.max(
+    16,
+    Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length))),
+  );
+  const rows = [],
+    row = (fill) => Array(width).fill(fill);
   for (const word of words) {
-    if (rows.length) rows.push(["", row(null), row(""), row("")]);  // between two words
+    if (rows.length) rows.push(["", row(null), row(""), row("")]); // between two words
     const letters = [...clip(word.read, width)];
     word.steps.forEach(({ start, end, piece }, line) => {
       const values = row(null);
@@ -86,11 +135,27 @@ function cuts(words) {
         else if (at < start) values[at] = TAKEN;
         else values[at] = at < end ? MATCHED : REST;
       });
-      rows.push([piece, values, values.map((value, at) => (value === TAKEN ? "" : letters[at] ?? "")), row(hoverOf(word, line))]);
+      rows.push([
+        piece,
+        values,
+        values.map((value, at) => (value === TAKEN ? "" : (letters[at] ?? ""))),
+        row(hoverOf(word, line)),
+      ]);
     });
   }
   const [names, values, text, hover] = [0, 1, 2, 3].map((part) => rows.map((one) => one[part]));
-  return { kind: "cells", rows: names, columns: [], values, palette: "signed", low: -1, high: 1, text, hover, tokens: true };
+  return {
+    kind: "cells",
+    rows: names,
+    columns: [],
+    values,
+    palette: "signed",
+    low: -1,
+    high: 1,
+    text,
+    hover,
+    tokens: true,
+  };
 }
 
 function hoverOf({ text, steps, reason }, i) {
@@ -104,7 +169,10 @@ function lengths({ tokens, ids, segments, norms, cosines }) {
   return columns.map(([name, all], column) => {
     const digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1;
     const bars = tokens.slice(0, SHOWN).map((token, i) => ({
-      label: column ? "" : token, value: all[i], text: all[i].toFixed(digits), tone: TONES[name] ?? "grey",  // the rows are named once
+      label: column ? "" : token,
+      value: all[i],
+      text: all[i].toFixed(digits),
+      tone: TONES[name] ?? "grey", // the rows are named once
       hover: `${token}: id ${ids[i]}, position ${i}, segment ${segments[i]}\n${name} ${all[i].toFixed(3)}`,
     }));
     const title = NAMES[name] ?? name;
@@ -117,16 +185,26 @@ export function say(result) {
   const known = cutWords(result).filter((word) => !word.reason);
   const unknown = words.find((word) => word.reason);
   const long = (name) => `${name} ${mean(norms[name]).toFixed(2)}`;
-  const longest = known.reduce((best, word) => (word.steps.length > best.steps.length ? word : best), known[0]);
+  const longest = known.reduce(
+    (best, word) => (word.steps.length > best.steps.length ? word : best),
+    known[0],
+  );
   const lengths = ["word", "position", "segment"].filter((name) => norms[name]).map(long);
   return [
     `${
       words.length === 1 ? "1 word becomes" : `${words.length} words and punctuation marks become`
     } ${tokens.length} tokens, special ones included.`,
-    longest && `${quote(clip(longest.text, 40))} is cut into ${longest.steps.slice(0, 12).map((step) => step.piece).join(" + ")}.`,
-    unknown && `${quote(clip(unknown.text, 40))} becomes ${unknown.steps[0].piece}: ${unknown.reason}.`,
-    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. `
-      + `The word vector and the input have a cosine of ${mean(cosines).toFixed(2)} on average.`,
+    longest &&
+      `${quote(clip(longest.text, 40))} is cut into ${longest.steps
+        .slice(0, 12)
+        .map((step) => step.piece)
+        .join(" + ")}.`,
+    unknown &&
+      `${quote(clip(unknown.text, 40))} becomes ${unknown.steps[0].piece}: ${unknown.reason}.`,
+    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. ` +
+      `The word vector and the input have a cosine of ${mean(cosines).toFixed(2)} on average.`,
     tokens.length > SHOWN && `The first ${SHOWN} of ${tokens.length} tokens are drawn.`,
-  ].filter(Boolean).join(" ");
+  ]
+    .filter(Boolean)
+    .join(" ");
 }

@@ -19,13 +19,19 @@ export const ask = (path, question = {}) => backend(path, question);
 export const unanswered = (error) => ({ status: 0, answer: { detail: error.message } });
 
 /** Send all further questions to *other*, a function like `ask`. */
-export const connect = (other) => { backend = other; };
+export const connect = (other) => {
+  backend = other;
+};
 
-const wait = (ms, signal) => new Promise((done, left) => {
-  const timer = setTimeout(done, ms);
-  signal?.addEventListener("abort", () => { clearTimeout(timer); left(signal.reason); });
-});
-const LONGEST_S = 8;  // the longest wait before another attempt to reach a server that does not answer
+const wait = (ms, signal) =>
+  new Promise((done, left) => {
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      left(signal.reason);
+    });
+  });
+const LONGEST_S = 8; // the longest wait before another attempt to reach a server that does not answer
 
 /** The server over HTTP. A question with a body is sent again while the server restarts or is too busy.
  *  @type {Ask} */
@@ -35,16 +41,26 @@ export async function http(path, { body, signal, tell = () => {} } = {}) {
   for (let tries = 0; ; tries += 1) {
     try {
       const form = body instanceof FormData;
-      const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
-      const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
+      const headers = {
+        accept: "application/x-ndjson, application/json",
+        ...(form ? {} : { "content-type": "application/json" }),
+      };
+      const reply = await fetch(to, {
+        method: "POST",
+        headers,
+        body: form ? body : JSON.stringify(body),
+        signal,
+      });
       const result = await read(reply, tell);
-      const again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
+      const again =
+        result.status === 503 &&
+        (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
       if (!again) return result;
       const reason = result.answer.title ?? "The server is busy";
       tell({ notice: `${reason}. Asking again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {
-      if (signal?.aborted || !(error instanceof TypeError)) throw error;  // a TypeError means that the network failed
+      if (signal?.aborted || !(error instanceof TypeError)) throw error; // a TypeError means that the network failed
       if (tries) tell({ notice: "The server does not answer. Asking again…" });
       await wait(1000 * Math.min(LONGEST_S, 2 ** (tries - 2)), signal);
     }
@@ -52,19 +68,30 @@ export async function http(path, { body, signal, tell = () => {} } = {}) {
 }
 
 async function read(reply, tell) {
-  const { status } = reply, kind = reply.headers.get("content-type") || "";
+  const { status } = reply,
+    kind = reply.headers.get("content-type") || "";
   if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
   if (kind.startsWith("text/event-stream")) return events(reply, tell);
   if (kind.includes("json")) return { status, answer: await reply.json() };
-  if (kind.includes("zip")) return { status, answer: { content: await reply.blob(), name: reply.headers.get("x-file-name") } };
-  if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
+  if (kind.includes("zip"))
+    return {
+      status,
+      answer: { content: await reply.blob(), name: reply.headers.get("x-file-name") },
+    };
+  if (status >= 502 && status <= 504)
+    throw new TypeError("a proxy answers while the server restarts");
   if (status >= 400) {
     return {
       status,
-      answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` },
+      answer: {
+        detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.`,
+      },
     };
   }
-  return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };
+  return {
+    status,
+    answer: { content: await reply.text(), name: reply.headers.get("x-file-name") },
+  };
 }
 
 async function lines(reply, tell) {
@@ -79,7 +106,7 @@ async function lines(reply, tell) {
 async function events(reply, tell) {
   for await (const event of parts(reply, "\n\n")) {
     const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s)));
-    if (!fields.event) continue;  // a sign of life
+    if (!fields.event) continue; // a sign of life
     const data = JSON.parse(fields.data);
     if (fields.event === "end") return { status: reply.status, answer: data };
     if (fields.event === "gone") return { status: 404, answer: data };

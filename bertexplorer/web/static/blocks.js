@@ -12,7 +12,13 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** Show the component that *props* name in the *element* of Gradio. *page*: the schema of the views. */
 export function render({ page, element, props, server, trigger, watch }) {
   const ask = inTurn(async (path, body) => JSON.parse(await server.ask({ path, body })));
-  const component = { props, trigger, watch, ask, schema: { ...page, opening: { ...props.opening } } };
+  const component = {
+    props,
+    trigger,
+    watch,
+    ask,
+    schema: { ...page, opening: { ...props.opening } },
+  };
   loadPlotly(plotlyOf(ask));
   const shown = props.component === "TokenStrip" ? strip(component) : explorer(component);
   const place = element.querySelector(".bertexplorer") ?? element;
@@ -31,12 +37,15 @@ function explorer(component) {
   const { props, schema, trigger, watch, ask } = component;
   const view = Object.assign(h("bx-view"), { schema, given: props.value, backend: ask });
   view.classList.toggle("fixed", !props.strip);
-  watch("value", () => { if (!same(props.value, view.state.now)) view.open(props.value ?? {}); });
+  watch("value", () => {
+    if (!same(props.value, view.state.now)) view.open(props.value ?? {});
+  });
   view.addEventListener("filled", () => {
     if (view.getAttribute("aria-busy") !== "true") tell(component, view.state.now);
   });
   view.addEventListener("answered", () => {
-    const { rows, said } = view.answer, { title } = schema.views[view.state.now.view];
+    const { rows, said } = view.answer,
+      { title } = schema.views[view.state.now.view];
     trigger("answered", { rows, sentence: said, title });
   });
   return props.offered ? [navigation(component, view), view] : [view];
@@ -44,34 +53,49 @@ function explorer(component) {
 
 /** The doors to the views that an Explorer offers. */
 function navigation({ props, schema }, view) {
-  const nav = h("bx-nav"), offered = new Set(props.offered);
-  const views = Object.fromEntries(Object.entries(schema.views).filter(([name]) => offered.has(name)));
+  const nav = h("bx-nav"),
+    offered = new Set(props.offered);
+  const views = Object.fromEntries(
+    Object.entries(schema.views).filter(([name]) => offered.has(name)),
+  );
   const doors = {};
   for (const [title, door] of Object.entries(schema.doors)) {
     const behind = door.views.filter((name) => offered.has(name));
     if (behind.length) doors[title] = { ...door, views: behind };
   }
   nav.draw(views, doors);
-  const open = ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
+  const open = ({ detail }) =>
+    view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
   nav.addEventListener("view", open);
   nav.addEventListener("door", open);
-  view.addEventListener("filled", () => { if (offered.has(view.state.now.view)) nav.mark(view.state.now.view); });
+  view.addEventListener("filled", () => {
+    if (offered.has(view.state.now.view)) nav.mark(view.state.now.view);
+  });
   return nav;
 }
 
 /** A text as tokens. */
 function strip(component) {
   const { props, trigger, watch, ask } = component;
-  const strip = h("bx-strip"), problem = h("p", { class: "hint", role: "status" });
+  const strip = h("bx-strip"),
+    problem = h("p", { class: "hint", role: "status" });
   let value = { text: "", pair: "", hidden: "", picked: "" };
   const draw = async (given) => {
-    const counted = { text: value.text, pair: value.pair }, spans = "hidden" in given || "picked" in given;
-    const wanted = { ...value, ...given }, mine = value = wanted;
+    const counted = { text: value.text, pair: value.pair },
+      spans = "hidden" in given || "picked" in given;
+    const wanted = { ...value, ...given },
+      mine = (value = wanted);
     const texts = spans ? { text: wanted.text, pair: wanted.pair } : counted;
-    const { answer } = await ask("strip", { body: { state: { ...wanted, view: props.view }, counted_in: texts } });
-    if (value !== mine) return;  // somebody has asked for another since
+    const { answer } = await ask("strip", {
+      body: { state: { ...wanted, view: props.view }, counted_in: texts },
+    });
+    if (value !== mine) return; // somebody has asked for another since
     problem.textContent = answer.detail ?? "";
-    if (!answer.strip) { strip.clear(); tell(component, value); return; }
+    if (!answer.strip) {
+      strip.clear();
+      tell(component, value);
+      return;
+    }
     const { text, pair, hidden, picked } = answer.state;
     value = { text, pair, hidden, picked };
     strip.show(answer.strip);
@@ -79,10 +103,15 @@ function strip(component) {
   };
   strip.addEventListener("click", (event) => {
     const chip = /** @type {HTMLElement} */ (event.target).closest("button.chip");
-    if (chip instanceof HTMLElement) trigger("select", { token: chip.textContent, span: chip.dataset.span });
+    if (chip instanceof HTMLElement)
+      trigger("select", { token: chip.textContent, span: chip.dataset.span });
   });
-  strip.addEventListener("press", ({ detail }) => { if (!("fill" in detail)) draw(detail); });
-  watch("value", () => { if (!same(props.value, value)) draw(props.value ?? {}); });
+  strip.addEventListener("press", ({ detail }) => {
+    if (!("fill" in detail)) draw(detail);
+  });
+  watch("value", () => {
+    if (!same(props.value, value)) draw(props.value ?? {});
+  });
   draw(props.value ?? {});
   return [strip, problem];
 }

@@ -7,19 +7,32 @@ import { h, render } from "./kit.js";
 
 const POLL_MS = 1500;
 const STEPS = {
-  lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"],
-  closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"],
-  vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"],
+  lobby: ["vote1", "Start the vote"],
+  vote1: ["closed1", "Close the vote"],
+  closed1: ["reveal", "Show BERT’s answer"],
+  discuss: ["vote2", "Start the second vote"],
+  vote2: ["closed2", "Close the vote"],
+  closed2: ["reveal", "Show BERT’s answer"],
   reveal: ["next", "Next question"],
 };
 
-const CLOSED = ["closed1", "discuss", "closed2"];  // phases between a vote and BERT’s answer
+const CLOSED = ["closed1", "discuss", "closed2"]; // phases between a vote and BERT’s answer
 
 const stepOf = ({ question, phase }) => `${question} ${phase}`;
-const CLASS_KEY = "bx-class";  // -> the code of the class that this browser opened last, in its storage
-const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
+const CLASS_KEY = "bx-class"; // -> the code of the class that this browser opened last, in its storage
+const keepClass = (code) => {
+  try {
+    localStorage.setItem(CLASS_KEY, code);
+  } catch {
+    /* then its address leads back to it */
+  }
+};
 const forgetClass = (code) => {
-  try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ }
+  try {
+    if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY);
+  } catch {
+    /* nothing was kept */
+  }
 };
 
 /** The code of the class that this browser opened last, if it is still open; "" if not. *lecture*: only if it is that one's, and
@@ -29,18 +42,23 @@ export async function openClass(lecture, checkpoint = "") {
     const code = localStorage.getItem(CLASS_KEY);
     if (!code) return "";
     const { answer: room } = await ask(`class/${code}`);
-    if (room.teacher) return lecture === undefined || (room.lecture === lecture && room.checkpoint === checkpoint) ? code : "";
+    if (room.teacher)
+      return lecture === undefined || (room.lecture === lecture && room.checkpoint === checkpoint)
+        ? code
+        : "";
     if (room.missing === "class") forgetClass(code);
-  } catch { /* no storage, or no server */ }
+  } catch {
+    /* no storage, or no server */
+  }
   return "";
 }
 
 class Board extends HTMLElement {
   #lastKey = "";
-  #peek = "";  // the question and phase whose counts are shown early
-  #advice = { step: "", words: "" };  // on the vote that has closed
-  #questions = null;  // of the summary, while it is shown
-  target = null;  // in a lecture: the question that this step asks, from 0
+  #peek = ""; // the question and phase whose counts are shown early
+  #advice = { step: "", words: "" }; // on the vote that has closed
+  #questions = null; // of the summary, while it is shown
+  target = null; // in a lecture: the question that this step asks, from 0
 
   /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn; *role*:
    *  in a lecture, "screen" or "desk". */
@@ -55,10 +73,15 @@ class Board extends HTMLElement {
     this.stage = h("section", { class: "asked" });
     this.status = h("p", { class: "hint", role: "status" });
     this.buttons = h("div", { class: "row" });
-    this.append(h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)), this.stage);
-    this.woken = () => { if (!document.hidden && !this.gone) this.#poll(); };
+    this.append(
+      h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)),
+      this.stage,
+    );
+    this.woken = () => {
+      if (!document.hidden && !this.gone) this.#poll();
+    };
     document.addEventListener("visibilitychange", this.woken);
-    this.gone = !this.isConnected;  // then it polls once it is on the page
+    this.gone = !this.isConnected; // then it polls once it is on the page
     this.#poll();
   }
 
@@ -67,7 +90,10 @@ class Board extends HTMLElement {
     if (this.stage) this.#poll();
   }
 
-  disconnectedCallback() { clearTimeout(this.timer); this.gone = true; }
+  disconnectedCallback() {
+    clearTimeout(this.timer);
+    this.gone = true;
+  }
 
   /** Let go of what a board holds that will not be shown again. */
   close() {
@@ -103,33 +129,55 @@ class Board extends HTMLElement {
   }
 
   /** Whether the class is still at an earlier question than this step. */
-  get #behind() { return this.target !== null && this.room.question < this.target; }
+  get #behind() {
+    return this.target !== null && this.room.question < this.target;
+  }
 
   /** Whether the class has gone on to a later question than this step. */
-  get #past() { return this.target !== null && this.room.question > this.target; }
+  get #past() {
+    return this.target !== null && this.room.question > this.target;
+  }
 
   async #poll() {
     clearTimeout(this.timer);
     if (this.gone || !this.stage) return;
     try {
-      const { status, answer: room } = await ask(`class/${this.code}?peek=${Boolean(this.#peek) || this.role === "desk"}`);
+      const { status, answer: room } = await ask(
+        `class/${this.code}?peek=${Boolean(this.#peek) || this.role === "desk"}`,
+      );
       if (status >= 500) throw new Error(room.detail);
-      if (status >= 400) { this.#showEnded(room.detail); return; }
-      if (!room.teacher) { location.href = `./j/${this.code}`; return; }
+      if (status >= 400) {
+        this.#showEnded(room.detail);
+        return;
+      }
+      if (!room.teacher) {
+        location.href = `./j/${this.code}`;
+        return;
+      }
       this.#show(room);
-    } catch { this.status.textContent = "No connection to the server. Trying again…"; }
+    } catch {
+      this.status.textContent = "No connection to the server. Trying again…";
+    }
     this.timer = setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  #showEnded(words) { forgetClass(this.code); this.replaceChildren(h("p", { class: "message error" }, words)); this.#fire(""); }
+  #showEnded(words) {
+    forgetClass(this.code);
+    this.replaceChildren(h("p", { class: "message error" }, words));
+    this.#fire("");
+  }
 
-  #fire(code) { this.dispatchEvent(new CustomEvent("code", { detail: code })); }
+  #fire(code) {
+    this.dispatchEvent(new CustomEvent("code", { detail: code }));
+  }
 
   async #step(to, at) {
     const { question, phase } = this.room;
     this.#summarise(null);
     for (const one of this.buttons.children) one.disabled = true;
-    const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to, ...(at !== undefined && { at }) } });
+    const { status, answer } = await ask(`class/${this.code}/step`, {
+      body: { question, phase, to, ...(at !== undefined && { at }) },
+    });
     this.problem = status === 200 ? "" : answer.detail;
     this.#lastKey = "";
     this.#poll();
@@ -139,24 +187,40 @@ class Board extends HTMLElement {
     this.room = room;
     keepClass(this.code);
     const { phase, here, voted, round } = room;
-    if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
-    this.status.textContent = this.problem
-      || (
-        round ? `${voted} voted, ${here} here`
-          : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet")
-          : `${voted} voted`
-      )
-        + (room.door ? "" : "; the door is closed to further phones");
+    if (this.#peek && this.#peek !== stepOf(room)) {
+      this.#peek = "";
+      this.#poll();
+      return;
+    }
+    this.status.textContent =
+      this.problem ||
+      (round
+        ? `${voted} voted, ${here} here`
+        : phase === "lobby"
+          ? here
+            ? `${here} here`
+            : "Nobody is here yet"
+          : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
     this.#askAdvice(room);
     const key = JSON.stringify([
-      phase, room.question, this.target, this.#peek, this.#advice.words, this.#questions, room.counts,
-      room.numbers, room.address, room.door,
+      phase,
+      room.question,
+      this.target,
+      this.#peek,
+      this.#advice.words,
+      this.#questions,
+      room.counts,
+      room.numbers,
+      room.address,
+      room.door,
     ]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
     this.stage.lang = room.language;
-    this.stage.replaceChildren(...(phase === "lobby" || this.#behind ? [] : this.#questionParts(room)));
+    this.stage.replaceChildren(
+      ...(phase === "lobby" || this.#behind ? [] : this.#questionParts(room)),
+    );
     this.#showButtons(room);
   }
 
@@ -171,7 +235,9 @@ class Board extends HTMLElement {
       if (status !== 200 || this.#advice.step !== step || !answer.advice) return;
       this.#advice.words = answer.advice;
       this.#poll();
-    } catch { this.#advice.step = ""; /* the next poll asks again */ }
+    } catch {
+      this.#advice.step = ""; /* the next poll asks again */
+    }
   }
 
   async #toggleSummary() {
@@ -200,32 +266,56 @@ class Board extends HTMLElement {
     const title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
-      large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
+      large
+        ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`)
+        : "",
       large || (moved && this.role !== "desk")
         ? h("img", {
-          class: large ? null : "small",
-          src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`,
-          alt: `QR code of ${address}`, width: 320, height: 320,
-        })
+            class: large ? null : "small",
+            src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`,
+            alt: `QR code of ${address}`,
+            width: 320,
+            height: 320,
+          })
         : "",
-      h("div", {},
+      h(
+        "div",
+        {},
         large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "",
         h("p", { class: "code", translate: "no" }, code),
         h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")),
-        moved && !large ? h("p", {}, "The address has changed. Scan it again; your votes stay.") : "",
-        note && (large || this.role === "desk") ? h("p", { class: "message error unreachable" }, note) : "",
+        moved && !large
+          ? h("p", {}, "The address has changed. Scan it again; your votes stay.")
+          : "",
+        note && (large || this.role === "desk")
+          ? h("p", { class: "message error unreachable" }, note)
+          : "",
       ),
     );
   }
 
-  async #setDoor(open) { await ask(`class/${this.code}/door`, { body: { open } }); this.#poll(); }
+  async #setDoor(open) {
+    await ask(`class/${this.code}/door`, { body: { open } });
+    this.#poll();
+  }
 
   async #changeCode() {
-    if (!confirm("Give the class another code? Its phones must enter the new one, and an open vote begins anew.")) return;
+    if (
+      !confirm(
+        "Give the class another code? Its phones must enter the new one, and an open vote begins anew.",
+      )
+    )
+      return;
     const { status, answer } = await ask(`class/${this.code}/code`, { body: {} });
-    if (status !== 200) { this.problem = answer.detail; return; }
+    if (status !== 200) {
+      this.problem = answer.detail;
+      return;
+    }
     keepClass(answer.code);
-    if (this.role) { this.#fire(answer.code); return; }
+    if (this.role) {
+      this.#fire(answer.code);
+      return;
+    }
     this.gone = true;
     location.href = `learn?class=${answer.code}`;
   }
@@ -241,31 +331,47 @@ class Board extends HTMLElement {
 
   /** The button that goes on: to the next phase, the next question, or the one of this step. */
   #goOn({ phase, question, of, lesson }) {
-    const go = (words, to, at) => h("button", { type: "button", class: "go", onclick: () => this.#step(to, at) }, words);
+    const go = (words, to, at) =>
+      h("button", { type: "button", class: "go", onclick: () => this.#step(to, at) }, words);
     if (this.#past && !phase.startsWith("vote")) return "";
     if (this.#behind && !phase.startsWith("vote")) return go("Start the vote", "next", this.target);
     const [to, words] = STEPS[phase];
     if (phase !== "reveal") return go(words, to);
-    if (this.role) return "";  // the lecture goes on
+    if (this.role) return ""; // the lecture goes on
     if (question + 1 < of) return go(words, to);
-    return lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "";
+    return lesson
+      ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson")
+      : "";
   }
 
   #showButtons(room) {
     const { phase, of, door } = room;
-    const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
+    const quiet = (label, onclick) =>
+      h("button", { type: "button", class: "quiet", onclick }, label);
     const end = quiet("End and delete", () => this.#end());
     this.buttons.replaceChildren(
       this.#goOn(room),
-      phase === "closed1" && !this.#behind && !this.#past ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
+      phase === "closed1" && !this.#behind && !this.#past
+        ? quiet("Discuss, then vote again", () => this.#step("discuss"))
+        : "",
       CLOSED.includes(phase) && !this.#behind && !this.#past && !this.#peek
-        ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes())
+        ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () =>
+            this.#showVotes(),
+          )
         : "",
       phase === "reveal"
         ? quiet("Save the counts as CSV", () =>
-          h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click())
+            h("a", {
+              href: `api/v1/class/${this.code}/votes.csv`,
+              download: `class-${this.code}.csv`,
+            }).click(),
+          )
         : "",
-      phase === "reveal" && of > 1 ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () => this.#toggleSummary()) : "",
+      phase === "reveal" && of > 1
+        ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () =>
+            this.#toggleSummary(),
+          )
+        : "",
       quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)),
       quiet("Change the code", () => this.#changeCode()),
       end,
@@ -275,54 +381,119 @@ class Board extends HTMLElement {
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     if (this.#questions) return [this.#summary()];
-    if (this.#past) return [h("p", { class: "hint" }, `This vote is over. The class is at question ${question + 1} of ${of}.`)];
-    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
+    if (this.#past)
+      return [
+        h(
+          "p",
+          { class: "hint" },
+          `This vote is over. The class is at question ${question + 1} of ${of}.`,
+        ),
+      ];
+    const out = [
+      h("p", { class: "hint" }, `Question ${question + 1} of ${of}`),
+      h("div", { class: "prompt" }, render(prompt)),
+    ];
     // its line is kept free
     if (CLOSED.includes(phase) && this.role !== "screen") {
       out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));
     }
     if (phase === "discuss") {
-      out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+      out.push(
+        h(
+          "p",
+          { class: "after" },
+          "Find someone who answered differently, and convince them. Then vote again.",
+        ),
+      );
     }
-    if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
-    if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
+    if (!counts && !numbers && !choices.length) {
+      out.push(h("p", { class: "hint" }, "Type a number on your phone."));
+      return out;
+    }
+    if (!counts && !numbers) {
+      out.push(
+        h(
+          "ul",
+          { class: "options-asked" },
+          choices.map((one) => h("li", {}, render(one))),
+        ),
+      );
+      return out;
+    }
     out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
     if (reveal.problem) out.push(h("p", { class: "message error" }, reveal.problem));
     if (reveal.after?.length) out.push(h("div", { class: "after" }, render(reveal.after)));
     if (room.moves?.flat().some(Boolean)) out.push(this.#moves(room));
-    if (reveal.link && this.role !== "desk") out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
+    if (reveal.link && this.role !== "desk")
+      out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
     return out;
   }
 
   #bars({ choices, counts, reveal, phase }) {
-    const [first, second] = counts, again = second.some(Boolean), shares = reveal?.shares;
-    const totals = counts.map((round) => Math.max(1, round.reduce((sum, one) => sum + one, 0)));
+    const [first, second] = counts,
+      again = second.some(Boolean),
+      shares = reveal?.shares;
+    const totals = counts.map((round) =>
+      Math.max(
+        1,
+        round.reduce((sum, one) => sum + one, 0),
+      ),
+    );
     const bar = (share, kind, words) => {
       const element = h("span", { class: `bar ${kind}` });
       element.style.setProperty("--share", share);
       return h("span", { class: "track" }, element, h("span", { class: "value" }, words));
     };
     const cast = (count, round) =>
-      bar(count / totals[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
-    const list = h("ul", { class: "shares" },
+      bar(
+        count / totals[round],
+        round ? "second" : "mine",
+        again ? `${count} in vote ${round + 1}` : String(count),
+      );
+    const list = h(
+      "ul",
+      { class: "shares" },
       choices.map((words, i) =>
-        h("li", { class: reveal?.right?.includes(i) ? "right" : null },
+        h(
+          "li",
+          { class: reveal?.right?.includes(i) ? "right" : null },
           h("span", { class: "label" }, render(words)),
           cast(first[i], 0),
           again ? cast(second[i], 1) : "",
           shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "",
-        )),
+        ),
+      ),
     );
-    if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {  // else they are no distribution over the choices
-      const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
-      return h("div", {},
+    if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {
+      // else they are no distribution over the choices
+      const last = again ? 1 : 0,
+        overlap = shares.reduce(
+          (sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]),
+          0,
+        );
+      return h(
+        "div",
+        {},
         list,
-        h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`),
+        h(
+          "p",
+          { class: "after" },
+          `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`,
+        ),
       );
     }
     if (phase === "reveal" || this.role) return list;
-    return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet."));
+    return h(
+      "div",
+      {},
+      list,
+      h(
+        "p",
+        { class: "hint" },
+        "Everyone who sees this screen sees the counts; phones do not show them yet.",
+      ),
+    );
   }
 
   /** Answers to a question for a number: a dot for each, and a line for BERT's. */
@@ -332,45 +503,100 @@ class Board extends HTMLElement {
     const high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
     const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`;
     const words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
-    const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
-      values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
-      reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
+    const row = (values, name) =>
+      h(
+        "div",
+        { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
+        values.map((x) => {
+          const dot = h("span", { class: "dot" });
+          dot.style.left = at(x);
+          return dot;
+        }),
+        reveal?.number !== undefined
+          ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`))
+          : "",
+      );
     const rows = numbers.map((values, i) => [
-      values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "",
+      values.length
+        ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class")
+        : "",
       values.length ? row(values, `Vote ${i + 1}`) : "",
-      values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : "",
+      values.length
+        ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high)))
+        : "",
     ]);
     const element = h("div", {}, rows.flat());
-    if (reveal?.number !== undefined) element.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
+    if (reveal?.number !== undefined)
+      element.querySelectorAll(".line").forEach((one) => {
+        one.style.left = at(reveal.number);
+      });
     return element;
   }
 
   /** The questions so far: how many were right in each vote, and what BERT answers. */
   #summary() {
     const questions = this.#questions;
-    const right = (votes) => (votes ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)` : "–");
+    const right = (votes) =>
+      votes
+        ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)`
+        : "–";
     const again = questions.some((one) => one.right[1]);
-    const head = ["", "Question", again ? "Right in vote 1" : "Right", ...(again ? ["Right in vote 2"] : []), "BERT’s answer"];
-    const row = ({ text, right: [first, second], bert }, i) => h("tr", {},
-      h("td", {}, String(i + 1)),
-      h("td", {}, render(text)),
-      h("td", {}, right(first)),
-      again ? h("td", {}, right(second)) : "",
-      h("td", {}, bert || "–"),
-    );
-    return h("table", { class: "summary" },
+    const head = [
+      "",
+      "Question",
+      again ? "Right in vote 1" : "Right",
+      ...(again ? ["Right in vote 2"] : []),
+      "BERT’s answer",
+    ];
+    const row = ({ text, right: [first, second], bert }, i) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, String(i + 1)),
+        h("td", {}, render(text)),
+        h("td", {}, right(first)),
+        again ? h("td", {}, right(second)) : "",
+        h("td", {}, bert || "–"),
+      );
+    return h(
+      "table",
+      { class: "summary" },
       h("caption", {}, "The class so far"),
-      h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col" }, one)))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          head.map((one) => h("th", { scope: "col" }, one)),
+        ),
+      ),
       h("tbody", {}, questions.map(row)),
     );
   }
 
   #moves({ choices, moves }) {
     const lines = moves
-      .flatMap((row, i) => row.map((count, j) =>
-        i !== j && count && h("li", {}, `${count} moved from “`, render(choices[i]), "” to “", render(choices[j]), "”")))
+      .flatMap((row, i) =>
+        row.map(
+          (count, j) =>
+            i !== j &&
+            count &&
+            h(
+              "li",
+              {},
+              `${count} moved from “`,
+              render(choices[i]),
+              "” to “",
+              render(choices[j]),
+              "”",
+            ),
+        ),
+      )
       .filter(Boolean);
-    return lines.length ? h("ul", { class: "moves" }, lines) : h("p", { class: "hint" }, "Nobody changed their answer.");
+    return lines.length
+      ? h("ul", { class: "moves" }, lines)
+      : h("p", { class: "hint" }, "Nobody changed their answer.");
   }
 }
 customElements.define("bx-board", Board);

@@ -8,9 +8,12 @@ const WHICH = {
   all: ["all", () => true],
   wrong: ["wrong", (one) => !one.right],
   right: ["right", (one) => one.right],
-  differ: ["on which they differ", (one) => one.others.some((other) => other && other.right !== one.right)],
+  differ: [
+    "on which they differ",
+    (one) => one.others.some((other) => other && other.right !== one.right),
+  ],
 };
-const SHOWN = 25;  // rows at first, and added with each press on "More"
+const SHOWN = 25; // rows at first, and added with each press on "More"
 const ORDERS = {
   file: ["as in the file", (a, b) => a.line - b.line],
   closest: ["closest calls first", (a, b) => Math.abs(a.score) - Math.abs(b.score)],
@@ -20,10 +23,14 @@ const COLUMNS = ["Case", "Wanted", "Answer", "Score"];
 
 /** A source of cases from *rows*. A source maps {which, category, order, start, count} to {found, rows}: the number of
  *  matching cases, and *count* of them from *start* on. The category "" means all. */
-const rowSource = (rows) => ({ which, category, order, start, count }) => {
-  const found = rows.filter((one) => WHICH[which][1](one) && (!category || one.category === category)).sort(ORDERS[order][1]);
-  return { found: found.length, rows: found.slice(start, start + count) };
-};
+const rowSource =
+  (rows) =>
+  ({ which, category, order, start, count }) => {
+    const found = rows
+      .filter((one) => WHICH[which][1](one) && (!category || one.category === category))
+      .sort(ORDERS[order][1]);
+    return { found: found.length, rows: found.slice(start, start + count) };
+  };
 
 class Cases extends HTMLElement {
   #query;
@@ -32,35 +39,95 @@ class Cases extends HTMLElement {
     if (this.firstChild) return;
     const again = () => this.#draw();
     const choice = (label, control) => h("label", {}, label, " ", control);
-    this.which = h("select", { onchange: again }, Object.entries(WHICH).map(([value, [label]]) => h("option", { value }, label)));
+    this.which = h(
+      "select",
+      { onchange: again },
+      Object.entries(WHICH).map(([value, [label]]) => h("option", { value }, label)),
+    );
     this.category = h("select", { onchange: again });
-    this.order = h("select", { onchange: again }, Object.entries(ORDERS).map(([value, [label]]) => h("option", { value }, label)));
+    this.order = h(
+      "select",
+      { onchange: again },
+      Object.entries(ORDERS).map(([value, [label]]) => h("option", { value }, label)),
+    );
     this.count = h("p", { class: "hint", role: "status" });
     this.rows = h("tbody", {});
-    this.more = h("button", { type: "button", onclick: () => this.#draw(this.rows.children.length) }, "More cases");
+    this.more = h(
+      "button",
+      { type: "button", onclick: () => this.#draw(this.rows.children.length) },
+      "More cases",
+    );
     this.head = h("tr", {});
     this.categories = choice("Category", this.category);
     this.heading = h("h3", {});
-    this.filters = h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order));
-    this.table = h("div", { class: "wide", tabindex: 0, role: "region" }, h("table", {}, h("thead", {}, this.head), this.rows));
-    this.all = h("button", { type: "button", id: "score-all", hidden: true, onclick: () => this.dispatchEvent(new CustomEvent("all")) });
+    this.filters = h(
+      "div",
+      { class: "row" },
+      choice("Show", this.which),
+      this.categories,
+      choice("Order", this.order),
+    );
+    this.table = h(
+      "div",
+      { class: "wide", tabindex: 0, role: "region" },
+      h("table", {}, h("thead", {}, this.head), this.rows),
+    );
+    this.all = h("button", {
+      type: "button",
+      id: "score-all",
+      hidden: true,
+      onclick: () => this.dispatchEvent(new CustomEvent("all")),
+    });
     this.aside = h("details", { class: "aside", hidden: true });
-    this.append(this.heading, this.filters, this.count, this.all, this.table, this.more, this.aside);
+    this.append(
+      this.heading,
+      this.filters,
+      this.count,
+      this.all,
+      this.table,
+      this.more,
+      this.aside,
+    );
   }
 
   /** Show the *rows* of a table, with the answers of the *sides*, the names of the checkpoints that are compared. *score*: the
    *  meaning of the scores. The filters keep their values where they still apply; rows that are neither right nor wrong have
    *  no filters.
    *  @param {Record<string, any>} table */
-  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [], sides = [] } = { rows: [] }) {
+  show(
+    {
+      rows: cases,
+      score,
+      title = "Cases",
+      columns = COLUMNS,
+      left_out: rest = 0,
+      aside = [],
+      sides = [],
+    } = { rows: [] },
+  ) {
     this.all.hidden = !rest;
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
     this.aside.hidden = !aside.length;
     const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
-    this.aside.replaceChildren(h("summary", {}, `${rows} skipped`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
+    this.aside.replaceChildren(
+      h("summary", {}, `${rows} skipped`),
+      h(
+        "ul",
+        {},
+        aside.map((line) => h("li", { dir: "auto" }, line)),
+      ),
+    );
     const judged = cases.some((one) => one.right !== null);
     const categories = [...new Set(cases.map((one) => one.category))];
-    this.from(rowSource(cases), { total: cases.length, categories, score, title, columns, sides, judged });
+    this.from(rowSource(cases), {
+      total: cases.length,
+      categories,
+      score,
+      title,
+      columns,
+      sides,
+      judged,
+    });
   }
 
   /** Show the cases of a *source*, *total* in all. */
@@ -74,10 +141,16 @@ class Cases extends HTMLElement {
     if (!judged) this.which.selectedIndex = this.order.selectedIndex = 0;
     this.which.lastChild.hidden = !sides.length;
     if (!sides.length && this.which.value === "differ") this.which.selectedIndex = 0;
-    this.head.replaceChildren(...["", ...columns, ...sides.map((name) => `Answer of ${name}`)]
-      .map((one) => h("th", { scope: "col" }, one)));
+    this.head.replaceChildren(
+      ...["", ...columns, ...sides.map((name) => `Answer of ${name}`)].map((one) =>
+        h("th", { scope: "col" }, one),
+      ),
+    );
     const previous = this.category.value;
-    this.category.replaceChildren(h("option", { value: "" }, "all"), ...categories.map((one) => h("option", {}, one)));
+    this.category.replaceChildren(
+      h("option", { value: "" }, "all"),
+      ...categories.map((one) => h("option", {}, one)),
+    );
     this.category.value = categories.includes(previous) ? previous : "";
     this.categories.hidden = categories.length < 2;
     this.hidden = !total;
@@ -86,7 +159,13 @@ class Cases extends HTMLElement {
 
   /** Show the matching cases from *start* on. Drop outdated answers. */
   async #draw(start = 0) {
-    const query = this.#query = { which: this.which.value, category: this.category.value, order: this.order.value, start, count: SHOWN };
+    const query = (this.#query = {
+      which: this.which.value,
+      category: this.category.value,
+      order: this.order.value,
+      start,
+      count: SHOWN,
+    });
     try {
       const { found, rows } = await this.source(query);
       if (query !== this.#query) return;
@@ -107,21 +186,34 @@ class Cases extends HTMLElement {
       ? h("a", { class: "case", translate: "no", href: one.link }, texts)
       : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
     const mark = (right) =>
-      right !== null
-        && h("span", {
-          class: right ? "right" : "wrong", title: right ? "right" : "wrong",
-          "aria-label": right ? "right" : "wrong", role: "img",
-        }, right ? "✓" : "✗");
+      right !== null &&
+      h(
+        "span",
+        {
+          class: right ? "right" : "wrong",
+          title: right ? "right" : "wrong",
+          "aria-label": right ? "right" : "wrong",
+          role: "img",
+        },
+        right ? "✓" : "✗",
+      );
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
     const others = one.others.map((other) =>
       other
-        ? h("td", { translate: "no" },
-          mark(other.right),
-          " ",
-          one.texts.includes(other.answer) ? ["the first", "the second"][one.texts.indexOf(other.answer)] : other.answer,
-        )
-        : h("td", { title: "not scored" }, "–"));
-    return h("tr", {},
+        ? h(
+            "td",
+            { translate: "no" },
+            mark(other.right),
+            " ",
+            one.texts.includes(other.answer)
+              ? ["the first", "the second"][one.texts.indexOf(other.answer)]
+              : other.answer,
+          )
+        : h("td", { title: "not scored" }, "–"),
+    );
+    return h(
+      "tr",
+      {},
       h("td", {}, mark(one.right)),
       h("td", {}, open),
       h("td", { translate: "no" }, one.wanted),
@@ -136,14 +228,20 @@ customElements.define("bx-cases", Cases);
 class RunCases extends HTMLElement {
   static observedAttributes = ["run"];
 
-  attributeChangedCallback() { this.#draw(); }
+  attributeChangedCallback() {
+    this.#draw();
+  }
 
   async #draw() {
-    const cases = h("bx-cases", { hidden: true }), place = `suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
-    const beside = h("select", { onchange: () => show() }), choice = h("label", { hidden: true }, "Compare with ", beside);
+    const cases = h("bx-cases", { hidden: true }),
+      place = `suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+    const beside = h("select", { onchange: () => show() }),
+      choice = h("label", { hidden: true }, "Compare with ", beside);
     const said = h("p", { "aria-live": "polite" });
     const source = async (query) => {
-      const { status, answer: found } = await ask(`${place}?${new URLSearchParams({ ...query, beside: beside.value })}`);
+      const { status, answer: found } = await ask(
+        `${place}?${new URLSearchParams({ ...query, beside: beside.value })}`,
+      );
       if (status >= 400) throw new Error(found.detail);
       return found;
     };
@@ -158,7 +256,7 @@ class RunCases extends HTMLElement {
       }
     };
     this.replaceChildren(choice, said, cases);
-    const { comparable = [] } = await show() ?? {};
+    const { comparable = [] } = (await show()) ?? {};
     choice.hidden = !comparable.length;
     beside.replaceChildren(
       h("option", { value: "" }, "no other run"),

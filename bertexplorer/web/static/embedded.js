@@ -4,15 +4,24 @@ import { h } from "./kit.js";
 
 /** @import { Ask } from "./types.d.ts" */
 
-const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // of <html> or <body>: JupyterLab, Colab, marimo, VS Code, Gradio
+const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark"; // of <html> or <body>: JupyterLab, Colab, marimo, VS Code, Gradio
 
 /** An element around *children* with the styles of the page, light or dark as the page around it is, and what ends that. */
 export function framed(className, ...children) {
-  const theme = h("div", { class: `bx-theme ${className}` }, h("div", { class: "bx-page" }, h("div", { class: "bx" }, ...children)));
-  const paint = () => theme.classList.toggle("dark", [document.documentElement, document.body].some((one) => one.matches(DARK)));
+  const theme = h(
+    "div",
+    { class: `bx-theme ${className}` },
+    h("div", { class: "bx-page" }, h("div", { class: "bx" }, ...children)),
+  );
+  const paint = () =>
+    theme.classList.toggle(
+      "dark",
+      [document.documentElement, document.body].some((one) => one.matches(DARK)),
+    );
   paint();
   const watch = new MutationObserver(paint);
-  for (const one of [document.documentElement, document.body]) watch.observe(one, { attributes: true });
+  for (const one of [document.documentElement, document.body])
+    watch.observe(one, { attributes: true });
   return { frame: h("div", { class: "bx-embedded" }, theme), end: () => watch.disconnect() };
 }
 
@@ -21,7 +30,7 @@ export function framed(className, ...children) {
  *  @param {(path: string, body: any) => Promise<import("./types.d.ts").Reply>} send
  *  @returns {Ask} */
 export function inTurn(send) {
-  const open = [];  // questions that are not sent yet
+  const open = []; // questions that are not sent yet
   let busy = false;
   const next = async () => {
     if (busy || !open.length) return;
@@ -35,25 +44,28 @@ export function inTurn(send) {
     busy = false;
     next();
   };
-  return (path, { body, signal } = {}) => new Promise((done, failed) => {
-    const question = { path, body, done, failed };
-    open.push(question);
-    signal?.addEventListener("abort", () => {
-      if (open.includes(question)) open.splice(open.indexOf(question), 1);
-      failed(signal.reason);
+  return (path, { body, signal } = {}) =>
+    new Promise((done, failed) => {
+      const question = { path, body, done, failed };
+      open.push(question);
+      signal?.addEventListener("abort", () => {
+        if (open.includes(question)) open.splice(open.indexOf(question), 1);
+        failed(signal.reason);
+      });
+      next();
     });
-    next();
-  });
 }
 
 /** Plotly from the source that the other side sends. It runs inside a function, so that no module loader of the page catches it. */
 export const plotlyOf = (ask) => async (bundle) => {
   const { answer } = await ask(`plotly-${bundle}`);
-  const src = URL.createObjectURL(new Blob([
-    "(function (define, module, exports) {",
-    answer.source,
-    "\n})();",
-  ], { type: "text/javascript" }));
-  await new Promise((done, failed) => document.head.append(h("script", { src, onload: done, onerror: failed })));
+  const src = URL.createObjectURL(
+    new Blob(["(function (define, module, exports) {", answer.source, "\n})();"], {
+      type: "text/javascript",
+    }),
+  );
+  await new Promise((done, failed) =>
+    document.head.append(h("script", { src, onload: done, onerror: failed })),
+  );
   return window.Plotly;
 };

@@ -6,7 +6,10 @@ const entry = ENTRY;
 async function load() {
   const addresses = {};
   for (const [name, source] of Object.entries(sources)) {
-    const linked = source.replace(/(from|import) "\.\/(\w+\.js)"/g, (_, word, other) => `${word} "${addresses[other]}"`);
+    const linked = source.replace(
+      /(from|import) "\.\/(\w+\.js)"/g,
+      (_, word, other) => `${word} "${addresses[other]}"`,
+    );
     addresses[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
   }
   return import(addresses[entry]);

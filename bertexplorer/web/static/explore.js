@@ -17,18 +17,30 @@ import { settingsInQuery } from "./settings.js";
 import { State } from "./state.js";
 
 const OTHER = {
-  "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
+  "another checkpoint":
+    "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
 const SHOWN_MS = 1500;
-const LONGEST_EXPECTED = 600;  // characters of a text whose chips are drawn before the answer: the strip is no higher
-const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
+const LONGEST_EXPECTED = 600; // characters of a text whose chips are drawn before the answer: the strip is no higher
+const PRIVATE =
+  "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
-const box = (id, label, heard) => h("div", { id },
-  h("label", { for: `${id}-box` }, label),
-  h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }),
-);
+const box = (id, label, heard) =>
+  h(
+    "div",
+    { id },
+    h("label", { for: `${id}-box` }, label),
+    h("textarea", {
+      id: `${id}-box`,
+      rows: 1,
+      spellcheck: "false",
+      dir: "auto",
+      translate: "no",
+      ...heard,
+    }),
+  );
 
 class Explore extends Panel {
   #answer = {};
@@ -39,24 +51,44 @@ class Explore extends Panel {
     this.append(this.#top(), this.#nav(), this.#work(), about(schema.about, schema.site));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.presentation = new Presentation(this, {
-      example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by),
+      example: (by) => this.#nextExample(by),
+      view: (by) => this.#nextView(by),
       redraw: () => this.stage.redraw(),
     });
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views, schema.doors, [teachDoor(schema.site)]);
     this.picker.draw(schema.precisions, schema.site);
     const query = new URLSearchParams(location.search);
-    const view = Object.hasOwn(schema.views, query.get("view")) ? query.get("view") : schema.opening.view;
-    const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
-    const named = query.get("checkpoint"), borrowed = named && named === schema.views[view].checkpoint;
-    this.own = new Own(schema, borrowed ? schema.opening.checkpoint : named ?? schema.opening.checkpoint);
-    if (history.state?.kept) this.own.kept = history.state.kept;  // the page was loaded again
-    this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what), { beside: this.own });
+    const view = Object.hasOwn(schema.views, query.get("view"))
+      ? query.get("view")
+      : schema.opening.view;
+    const text =
+      query.get("text") ??
+      ((view !== schema.opening.view && schema.views[view].examples[0].text) ||
+        schema.opening.text);
+    const named = query.get("checkpoint"),
+      borrowed = named && named === schema.views[view].checkpoint;
+    this.own = new Own(
+      schema,
+      borrowed ? schema.opening.checkpoint : (named ?? schema.opening.checkpoint),
+    );
+    if (history.state?.kept) this.own.kept = history.state.kept; // the page was loaded again
+    this.state = new State(
+      schema.views,
+      { ...schema.opening, view, text },
+      (what) => this.#show(what),
+      { beside: this.own },
+    );
     // until the answer arrives
-    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, this.state.defaults(view)) } });
+    this.state.keep({
+      options: { ...this.state.now.options, ...settingsInQuery(query, this.state.defaults(view)) },
+    });
     this.#fill();
     const typed = [text, this.state.now.pair || query.get("pair")].filter(Boolean);
-    this.strip.expect(typed.map((one) => one.slice(0, LONGEST_EXPECTED)), this.view.press);
+    this.strip.expect(
+      typed.map((one) => one.slice(0, LONGEST_EXPECTED)),
+      this.view.press,
+    );
     this.picker.show(this.state.now, null);
     this.state.open(location.search);
   }
@@ -64,10 +96,14 @@ class Explore extends Panel {
   /** Whether the link opens in this browser only, as it names one of its owner's runs. */
   get #private() {
     const { checkpoint, against, other } = this.state.now;
-    return [checkpoint, ...(against === "another checkpoint" ? other.split(",") : [])].some((name) => name.trim().startsWith("run:"));
+    return [checkpoint, ...(against === "another checkpoint" ? other.split(",") : [])].some(
+      (name) => name.trim().startsWith("run:"),
+    );
   }
 
-  get view() { return this.schema.views[this.state.now.view]; }
+  get view() {
+    return this.schema.views[this.state.now.view];
+  }
 
   #top() {
     this.picker = h("bx-picker", {
@@ -105,59 +141,133 @@ class Explore extends Panel {
         this.own.changed();
         this.state.set({ [name]: target.value }, { soon: true });
       },
-      onfocus: ({ target }) => { this.last = target; },
+      onfocus: ({ target }) => {
+        this.last = target;
+      },
       onkeydown: onEnter(() => this.state.ask()),
     });
     this.text = box("text", "Your sentence", typing("text"));
     this.pair = box("pair", "Second sentence", typing("pair"));
     this.strip = h("bx-strip", { id: "strip", onpress: ({ detail }) => this.press(detail) });
-    this.file = h("input", { type: "file", id: "lines", hidden: true, onchange: () => this.#upload() });
+    this.file = h("input", {
+      type: "file",
+      id: "lines",
+      hidden: true,
+      onchange: () => this.#upload(),
+    });
     this.upload = small("", "do-upload", () => this.file.click());
-    const actions = h("div", { id: "actions" },
+    const actions = h(
+      "div",
+      { id: "actions" },
       small("Insert [MASK]", "do-insert", () => this.#insert()),
       small("Show all words", "do-unhide", () => this.state.set({ hidden: "", picked: "" })),
       small("Second sentence", "do-second", () => this.#second()),
-      small("Compare", "do-compare", () => { this.comparing.hidden = false; this.comparing.querySelector("input").focus(); }),
-      this.upload, this.file);
+      small("Compare", "do-compare", () => {
+        this.comparing.hidden = false;
+        this.comparing.querySelector("input").focus();
+      }),
+      this.upload,
+      this.file,
+    );
     this.moment = h("bx-moment", {
       id: "moment",
-      onmove: ({ detail }) => { this.own.checkpoint = detail; this.state.set({ checkpoint: detail }); },
+      onmove: ({ detail }) => {
+        this.own.checkpoint = detail;
+        this.state.set({ checkpoint: detail });
+      },
       onfetch: ({ detail }) => this.#use(detail),
     });
-    this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
+    this.examples = h("div", {
+      id: "examples",
+      class: "examples",
+      role: "group",
+      "aria-label": "Examples",
+    });
     this.standIn = h("div", { id: "stand-in", role: "status" });
-    return h("section", { id: "workbench", "aria-label": "Text" },
-      this.standIn, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment,
+    return h(
+      "section",
+      { id: "workbench", "aria-label": "Text" },
+      this.standIn,
+      this.text,
+      this.pair,
+      this.strip,
+      actions,
+      this.#compare(),
+      this.examples,
+      this.moment,
     );
   }
 
   #compare() {
     this.against = this.schema.comparisons.map((one) =>
-      h("input", { type: "radio", name: "against", value: one, onchange: () => this.state.set({ against: one }) }));
-    this.other = box("other", this.schema.site ? "The other text" : "Name of the checkpoint, or the other text", {
-      oninput: ({ target }) => this.state.keep({ other: target.value }),
-      onchange: () => this.state.ask(),
-      onkeydown: onEnter((field) => field.blur()),
-    });
-    this.comparing = h("div", { id: "comparing" }, h("fieldset", { id: "against" }, h("legend", {}, "Compare with"),
-      h("div", { class: "choices" }, this.against.map((one) => h("label", {}, one, " ", one.value || "nothing")))), this.other);
+      h("input", {
+        type: "radio",
+        name: "against",
+        value: one,
+        onchange: () => this.state.set({ against: one }),
+      }),
+    );
+    this.other = box(
+      "other",
+      this.schema.site ? "The other text" : "Name of the checkpoint, or the other text",
+      {
+        oninput: ({ target }) => this.state.keep({ other: target.value }),
+        onchange: () => this.state.ask(),
+        onkeydown: onEnter((field) => field.blur()),
+      },
+    );
+    this.comparing = h(
+      "div",
+      { id: "comparing" },
+      h(
+        "fieldset",
+        { id: "against" },
+        h("legend", {}, "Compare with"),
+        h(
+          "div",
+          { class: "choices" },
+          this.against.map((one) => h("label", {}, one, " ", one.value || "nothing")),
+        ),
+      ),
+      this.other,
+    );
     return this.comparing;
   }
 
   #main() {
     this.stage = h("bx-stage", {
-      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
-      onopen: ({ detail }) => this.#open(detail), onall: () => this.#score(),
+      "data-ids": true,
+      onjump: ({ detail }) => this.#jump(detail),
+      onstop: () => this.state.stop(),
+      onopen: ({ detail }) => this.#open(detail),
+      onall: () => this.#score(),
       onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
-    const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", ...(this.schema.site ? [] : ["Python"]), "Link"].map(
-      (kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)),
+    const exports = [
+      "PNG",
+      "SVG",
+      "HTML",
+      "CSV",
+      "JSON",
+      ...(this.schema.site ? [] : ["Python"]),
+      "Link",
+    ].map((kind) =>
+      small(kind, `export-${kind.toLowerCase()}`, (event) =>
+        this.#export(kind.toLowerCase(), event.target),
+      ),
     );
     this.teaching = h("p", { id: "teaching" });
-    return h("section", { id: "main", "aria-label": "View" },
+    return h(
+      "section",
+      { id: "main", "aria-label": "View" },
       this.stage,
-      h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)),
+      h(
+        "div",
+        { id: "exports", role: "group", "aria-label": "Export" },
+        exports,
+        h("div", { id: "receipt" }, this.receipt),
+      ),
       this.teaching,
     );
   }
@@ -168,12 +278,17 @@ class Explore extends Panel {
   get #showsExample() {
     const { text, pair, hidden, picked } = this.own.of(this.state.now);
     const examples = Object.values(this.schema.views).flatMap((view) => view.examples);
-    return !hidden && examples.some((one) => one.text === text && one.pair === pair && one.picked === picked);
+    return (
+      !hidden &&
+      examples.some((one) => one.text === text && one.pair === pair && one.picked === picked)
+    );
   }
 
   /** Open *view* with the person's own text and checkpoint. */
   #openView(view) {
-    const { now, counted } = this.state, other = this.own.isAway(now), change = this.own.open(view, now);
+    const { now, counted } = this.state,
+      other = this.own.isAway(now),
+      change = this.own.open(view, now);
     // the text in which the spans count: another one than before, if an example comes or goes
     const counts = other || this.own.isAway(change) ? change : counted;
     this.state.mark(change, { text: counts.text, pair: counts.pair });
@@ -188,17 +303,22 @@ class Explore extends Panel {
   }
 
   #jump({ set = {}, view, picked, text, pair = "" }) {
-    const { now } = this.state, to = view in this.schema.views ? view : now.view;
+    const { now } = this.state,
+      to = view in this.schema.views ? view : now.view;
     const current = to === now.view ? now.options : this.state.defaults(to);
     const known = Object.entries(set).filter(([name]) => name in current);
-    const asked = { view: to, picked: picked ?? now.picked, options: { ...current, ...Object.fromEntries(known) } };
+    const asked = {
+      view: to,
+      picked: picked ?? now.picked,
+      options: { ...current, ...Object.fromEntries(known) },
+    };
     if (text === undefined) {
       if (to !== now.view) this.own.opens(to);
       this.state.set(asked, { step: known.length > 0 });
       return;
     }
     this.own.changed();
-    this.state.mark({ ...asked, text, pair, hidden: "" }, { text, pair });  // picked spans count in the new text
+    this.state.mark({ ...asked, text, pair, hidden: "" }, { text, pair }); // picked spans count in the new text
     this.#fill();
   }
 
@@ -210,26 +330,34 @@ class Explore extends Panel {
 
   /** The next example of the view, or the one before it. */
   #nextExample(by) {
-    const examples = this.#examples, { view, text } = this.state.now, shown = examples.findIndex((one) => one.text === text);
-    const at = this.at?.view === view ? this.at.number : shown, count = examples.length;
+    const examples = this.#examples,
+      { view, text } = this.state.now,
+      shown = examples.findIndex((one) => one.text === text);
+    const at = this.at?.view === view ? this.at.number : shown,
+      count = examples.length;
     const number = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
     this.#example(examples[number]);
   }
 
   /** The view after this one, or before it, in the order of the page; the text stays. */
   #nextView(by) {
-    const names = Object.keys(this.schema.views), view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
+    const names = Object.keys(this.schema.views),
+      view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
     this.#openView(view);
   }
 
   #example(example) {
     const { text, pair, options, picked } = example;
     this.at = { view: this.state.now.view, number: this.#examples.indexOf(example) };
-    if (this.#showsExample) this.own.changed();  // nobody typed what it stands in for
+    if (this.#showsExample)
+      this.own.changed(); // nobody typed what it stands in for
     else this.own.chosen();
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
-    const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
-    this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
+    const counted = this.view.text ? { text, pair } : this.state.counted; // picked spans count in the example's text
+    this.state.mark(
+      { ...about, options: { ...this.state.defaults(this.state.now.view), ...options } },
+      counted,
+    );
     this.#fill();
   }
 
@@ -238,16 +366,28 @@ class Explore extends Panel {
     this.own.changed();
     this.own.checkpoint = state.checkpoint ?? this.own.checkpoint;
     const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
-    this.state.set({ ...empty, ...state, options: { ...this.state.defaults(state.view), ...state.options } });
+    this.state.set({
+      ...empty,
+      ...state,
+      options: { ...this.state.defaults(state.view), ...state.options },
+    });
     this.stage.question.focus();
   }
 
   /** Score all rows of the suite in the background. */
   async #score() {
-    const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
-    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } }).catch(unanswered);
+    const {
+      checkpoint,
+      precision,
+      options: { suite, scoring, rows },
+    } = this.state.now;
+    const { status, answer } = await ask("suites", {
+      body: { checkpoint, precision, suite, scoring, rows },
+    }).catch(unanswered);
     this.stage.tell(
-      status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail,
+      status === 202
+        ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."]
+        : answer.detail,
       status === 202 ? "busy" : "error",
     );
   }
@@ -256,7 +396,9 @@ class Explore extends Panel {
   #add(what) {
     const { views, opening } = this.schema;
     const actions = {
-      mask: () => this.#insert(), pair: () => this.#second(), head: () => this.#use(opening.checkpoint),
+      mask: () => this.#insert(),
+      pair: () => this.#second(),
+      head: () => this.#use(opening.checkpoint),
       tuned: () => this.#use(views.answer.checkpoint),
     };
     actions[what]();
@@ -269,9 +411,16 @@ class Explore extends Panel {
 
   /** Insert [MASK] at the cursor of the most recently used box. */
   #insert() {
-    const field = this.last?.isConnected && this.last.offsetParent ? this.last : this.text.querySelector("textarea");
-    const before = field.value.slice(0, field.selectionStart), after = field.value.slice(field.selectionEnd);
-    const mask = (before && !/\s$/.test(before) ? " " : "") + "[MASK]" + (after && !/^[\s.,;:!?]/.test(after) ? " " : "");
+    const field =
+      this.last?.isConnected && this.last.offsetParent
+        ? this.last
+        : this.text.querySelector("textarea");
+    const before = field.value.slice(0, field.selectionStart),
+      after = field.value.slice(field.selectionEnd);
+    const mask =
+      (before && !/\s$/.test(before) ? " " : "") +
+      "[MASK]" +
+      (after && !/^[\s.,;:!?]/.test(after) ? " " : "");
     field.value = before + mask + after;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.focus();
@@ -282,10 +431,14 @@ class Explore extends Panel {
     const form = new FormData();
     form.append("file", this.file.files[0]);
     this.file.value = "";
-    const { upload } = this.view, { view } = this.state.now;
+    const { upload } = this.view,
+      { view } = this.state.now;
     this.stage.tell(`Reading the ${upload}…`, "busy");
     const { status, answer } = await ask(upload, { body: form }).catch(unanswered);
-    if (status !== 200) { this.stage.tell(answer.detail); return; }
+    if (status !== 200) {
+      this.stage.tell(answer.detail);
+      return;
+    }
     await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
@@ -295,15 +448,20 @@ class Explore extends Panel {
     this.wanted = name;
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
-    const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
+    const tell = (line) => {
+      if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy");
+    };
     const { status, answer } = await ask("checkpoints", { body: { name, precision }, tell });
-    if (this.wanted !== name) return;  // another one was chosen in the meantime
+    if (this.wanted !== name) return; // another one was chosen in the meantime
     if (status === 200) {
       this.own.checkpoint = name;
       await this.state.set({ checkpoint: name });
       return;
     }
-    if (!this.#answer.checkpoint) { this.#useDefault(answer.detail); return; }
+    if (!this.#answer.checkpoint) {
+      this.#useDefault(answer.detail);
+      return;
+    }
     this.stage.tell(`${answer.detail} Still using ${checkpoint}.`);
     this.picker.show(this.state.now, null);
   }
@@ -320,28 +478,59 @@ class Explore extends Panel {
   }
 
   async #export(kind, button) {
-    const label = button.dataset.label ??= button.textContent;  // also while it says something else
-    const say = (words) => { button.textContent = words; setTimeout(() => { button.textContent = label; }, SHOWN_MS); };
+    const label = (button.dataset.label ??= button.textContent); // also while it says something else
+    const say = (words) => {
+      button.textContent = words;
+      setTimeout(() => {
+        button.textContent = label;
+      }, SHOWN_MS);
+    };
     const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
     if (kind === "link") {
-      try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }
+      try {
+        await navigator.clipboard.writeText(location.href);
+        say("Copied");
+      } catch {
+        prompt("Copy this link", location.href);
+      }
       if (this.#private) this.stage.tell(PRIVATE, "busy");
     } else if (["html", "png", "svg"].includes(kind)) {
-      const { state, document: source, said, receipt } = this.#answer, { figure, clientWidth: shown } = this.stage.figure, { view } = this;
-      const old = this.getAttribute("aria-busy") === "true";  // the figure is of another state
+      const { state, document: source, said, receipt } = this.#answer,
+        { figure, clientWidth: shown } = this.stage.figure,
+        { view } = this;
+      const old = this.getAttribute("aria-busy") === "true"; // the figure is of another state
       if (old || !(source || figure)) say("Nothing to save");
       else if (source) save(`${state.view}.html`, blob(source, "text/html"));
       else if (kind === "html") {
-        const { stage, strip } = this, link = location.href, rows = ask("view/csv", { body: { state } });
-        await saveView(view, { stage, answer: { ...this.#answer, words: strip.words } }, rows, link, this.#private ? PRIVATE : "");
+        const { stage, strip } = this,
+          link = location.href,
+          rows = ask("view/csv", { body: { state } });
+        await saveView(
+          view,
+          { stage, answer: { ...this.#answer, words: strip.words } },
+          rows,
+          link,
+          this.#private ? PRIVATE : "",
+        );
       } else {
-        const above = [state.text, state.pair, ...this.strip.words].filter(Boolean), below = [said, view.note, receipt.whole];
-        save(`${state.view}.${kind}`, await picture(kind, { figure, shown, question: view.question, above, below }));
+        const above = [state.text, state.pair, ...this.strip.words].filter(Boolean),
+          below = [said, view.note, receipt.whole];
+        save(
+          `${state.view}.${kind}`,
+          await picture(kind, { figure, shown, question: view.question, above, below }),
+        );
       }
     } else {
-      const { status, answer } = await ask(`view/${kind}`, { body: { state: this.state.now, counted_in: this.state.counted } });
+      const { status, answer } = await ask(`view/${kind}`, {
+        body: { state: this.state.now, counted_in: this.state.counted },
+      });
       if (status === 200) save(answer.name, blob(answer.content, "text/plain;charset=utf-8"));
-      else this.stage.tell(`There is nothing to export yet. ${answer.detail}`, "error", answer.missing);
+      else
+        this.stage.tell(
+          `There is nothing to export yet. ${answer.detail}`,
+          "error",
+          answer.missing,
+        );
     }
   }
 
@@ -363,12 +552,17 @@ class Explore extends Panel {
 
   #showAnswer(answer) {
     if (answer.detail) this.#withdraw();
-    if (answer.state && !answer.checkpoint && answer.state.checkpoint !== this.schema.opening.checkpoint) {
+    if (
+      answer.state &&
+      !answer.checkpoint &&
+      answer.state.checkpoint !== this.schema.opening.checkpoint
+    ) {
       if (answer.missing === "checkpoint") this.#use(answer.state.checkpoint);
       else this.#useDefault(answer.detail);
       return;
     }
-    const { against, other } = this.state.now, hint = other.trim() ? "" : OTHER[against];
+    const { against, other } = this.state.now,
+      hint = other.trim() ? "" : OTHER[against];
     if (answer.state) this.#tellWhatStandsIn();
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
@@ -399,8 +593,14 @@ class Explore extends Panel {
     };
     const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use });
     const [words, buttons] = note ?? ["", []];
-    const presses = buttons.map(([label, onclick]) => h("button", { type: "button", onclick }, label));
-    this.standIn.replaceChildren(...(note ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)] : []));
+    const presses = buttons.map(([label, onclick]) =>
+      h("button", { type: "button", onclick }, label),
+    );
+    this.standIn.replaceChildren(
+      ...(note
+        ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)]
+        : []),
+    );
   }
 
   /** There is no answer to this state: remove the one of before, and what can be done with an answer. */
@@ -413,8 +613,14 @@ class Explore extends Panel {
 
   /** Fill in the boxes, settings and texts of the state. */
   #fill() {
-    const { now } = this.state, { view } = this;
-    const put = (field, value) => { if (field.value !== value) { field.value = value; grow(field); } };
+    const { now } = this.state,
+      { view } = this;
+    const put = (field, value) => {
+      if (field.value !== value) {
+        field.value = value;
+        grow(field);
+      }
+    };
     put(this.text.querySelector("textarea"), now.text);
     put(this.pair.querySelector("textarea"), now.pair);
     put(this.other.querySelector("textarea"), now.other);
@@ -424,15 +630,18 @@ class Explore extends Panel {
     const { series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
-      one.parentElement.hidden = (one.value === "another text" && !view.text)
-        || (one.value === "its training" && !(view.several && series.length > 1));
+      one.parentElement.hidden =
+        (one.value === "another text" && !view.text) ||
+        (one.value === "its training" && !(view.several && series.length > 1));
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.showSettings(view, this.#answer.checkpoint);
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;
-    [...this.examples.querySelectorAll("button")].forEach((one, i) => { one.hidden = !offered.includes(view.examples[i]); });
+    [...this.examples.querySelectorAll("button")].forEach((one, i) => {
+      one.hidden = !offered.includes(view.examples[i]);
+    });
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);
@@ -442,9 +651,22 @@ class Explore extends Panel {
     this.upload.textContent = `Upload ${view.upload}`;
     this.file.accept = ACCEPTS[view.upload] ?? "";
     this.classList.toggle("textless", !view.text);
-    this.examples.replaceChildren(h("span", {}, "Try"), ...view.examples.map((one, i) => h("button", {
-      type: "button", class: "example", title: one.text, "data-example": i, onclick: () => this.#example(one),
-    }, one.label)));
+    this.examples.replaceChildren(
+      h("span", {}, "Try"),
+      ...view.examples.map((one, i) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "example",
+            title: one.text,
+            "data-example": i,
+            onclick: () => this.#example(one),
+          },
+          one.label,
+        ),
+      ),
+    );
   }
 }
 customElements.define("bx-explore", Explore);

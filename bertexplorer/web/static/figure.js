@@ -9,29 +9,41 @@ import { typeSize } from "./present.js";
 
 /** @import { Figure as Shown } from "./types.d.ts" */
 
-const loaded = {};  // bundle -> its Plotly
+const loaded = {}; // bundle -> its Plotly
 
 /** Load a bundle of Plotly from beside this script. */
-let load = (bundle) => new Promise((done, failed) => {
-  const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
-  document.head.append(h("script", {
-    src, onload: () => done(window.Plotly),
-    onerror: () => failed(new Error("The script that draws figures could not be loaded. Reload the page.")),
-  }));
-});
+let load = (bundle) =>
+  new Promise((done, failed) => {
+    const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
+    document.head.append(
+      h("script", {
+        src,
+        onload: () => done(window.Plotly),
+        onerror: () =>
+          failed(new Error("The script that draws figures could not be loaded. Reload the page.")),
+      }),
+    );
+  });
 
 /** Load the bundles of Plotly with *other*, a function that resolves to Plotly, as a notebook has no scripts beside it. */
-export const loadPlotly = (other) => { load = other; };
+export const loadPlotly = (other) => {
+  load = other;
+};
 
 /** Plotly, in the bundle that *chart* needs. */
 export function plotly(chart) {
   const bundle = chart.data.some((trace) => trace.type === "scatter3d") ? "gl3d" : "cartesian";
-  loaded[bundle] ??= load(bundle).catch((error) => { delete loaded[bundle]; throw error; });
+  loaded[bundle] ??= load(bundle).catch((error) => {
+    delete loaded[bundle];
+    throw error;
+  });
   return loaded[bundle];
 }
 
-const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // the magnification of figures on a projector
-const LARGEST = 3.2, PRESENTED = 0.57;  // in a presentation: its greatest magnification, and its share of the height of the screen
+const PROJECTOR = matchMedia("(min-width: 1800px)"),
+  PROJECTED = 1.25; // the magnification of figures on a projector
+const LARGEST = 3.2,
+  PRESENTED = 0.57; // in a presentation: its greatest magnification, and its share of the height of the screen
 /** How much larger than usual a figure of this *height* is drawn in *place*. In a presentation its words grow with the screen, as
  *  all others do, even if it is then higher than the screen. */
 function magnification(place, height) {
@@ -39,21 +51,21 @@ function magnification(place, height) {
   const fits = Math.min(innerWidth / 1000, (PRESENTED * innerHeight) / height);
   return Math.min(LARGEST, Math.max(fits, typeSize()));
 }
-const NARROWEST = 200;  // units for a drawing, however narrow its place is: it has no width before it is shown
-const SPACE = 600;  // pixels: about the height of points in space
-const WIDE = 900;  // a width at which the height of marks is measured
+const NARROWEST = 200; // units for a drawing, however narrow its place is: it has no width before it is shown
+const SPACE = 600; // pixels: about the height of points in space
+const WIDE = 900; // a width at which the height of marks is measured
 
 class Figure extends HTMLElement {
   #number = 0;
   #plotly = null;
   #resizeObserver = null;
-  #unwatch = null;  // stops a picture from following the width
-  #attended = null;  // how a pointer and a keyboard read the marks
-  #pendingMark = null;  // a mark that was pressed while the next figure was loading: its place among them
+  #unwatch = null; // stops a picture from following the width
+  #attended = null; // how a pointer and a keyboard read the marks
+  #pendingMark = null; // a mark that was pressed while the next figure was loading: its place among them
   /** @type {Shown | null} */
   figure = null;
   said = "";
-  stale = false;  // the next figure is loading
+  stale = false; // the next figure is loading
 
   /** Draw *figure*; screen readers hear *said*. Resolves once it is painted. */
   async show(figure, said) {
@@ -61,7 +73,12 @@ class Figure extends HTMLElement {
     [this.figure, this.said] = [figure, said];
     if (figure.picture) this.#showPicture(figure, said);
     else if (figure.marks && !isSpace(figure)) this.#showMarks(figure, said);
-    else await this.#showChart(figure.marks ? spaceOf(figure, magnification(this, SPACE)) : figure, said, mine);
+    else
+      await this.#showChart(
+        figure.marks ? spaceOf(figure, magnification(this, SPACE)) : figure,
+        said,
+        mine,
+      );
   }
 
   #showPicture(figure, said) {
@@ -80,7 +97,7 @@ class Figure extends HTMLElement {
     this.style.minHeight = `${chart.layout.height}px`;
     const Plotly = await plotly(chart);
     if (mine !== this.#number) return;
-    const camera = this.plot?.layout.scene?.camera;  // as the person turned the former figure
+    const camera = this.plot?.layout.scene?.camera; // as the person turned the former figure
     if (camera && chart.layout.scene) chart.layout.scene.camera = camera;
     this.#clear();
     this.plot = h("div", { class: "plot", role: "img", "aria-label": said });
@@ -94,20 +111,25 @@ class Figure extends HTMLElement {
     this.plot.on("plotly_click", ({ points: [{ customdata: door }] }) => {
       if (!this.stale && door && typeof door === "object") this.#fire(door);
     });
-    this.#resizeObserver = new ResizeObserver(() => { if (this.plot?.offsetParent) Plotly.Plots.resize(this.plot); });
+    this.#resizeObserver = new ResizeObserver(() => {
+      if (this.plot?.offsetParent) Plotly.Plots.resize(this.plot);
+    });
     this.#resizeObserver.observe(this);
   }
 
   /** Say that a figure could not be drawn: the old one must not stay next to the new caption. */
   #fail(error) {
     this.#clear();
-    this.append(h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."));
+    this.append(
+      h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."),
+    );
     throw error;
   }
 
   /** Draw marks, in the size of the place; they are drawn anew when the place changes. */
   #showMarks(figure, said) {
-    const hadFocus = this.contains(document.activeElement), before = this.#attended?.now();
+    const hadFocus = this.contains(document.activeElement),
+      before = this.#attended?.now();
     this.#clear();
     const host = h("div", { class: "drawn" });
     if (figure.buttons) this.append(this.#buttons(figure.buttons));
@@ -115,14 +137,25 @@ class Figure extends HTMLElement {
     let drawn = [];
     const paint = (before) => {
       const by = magnification(this, drawMarks(figure, WIDE).height);
-      const { svg, height, marks } = drawMarks(figure, Math.max(NARROWEST, Math.round(this.clientWidth / by)));
+      const { svg, height, marks } = drawMarks(
+        figure,
+        Math.max(NARROWEST, Math.round(this.clientWidth / by)),
+      );
       drawn = marks;
       this.style.minHeight = `${Math.round(by * height)}px`;
       host.replaceChildren(svg);
       this.#attended?.end();
-      this.#attended = attend(host, svg, marks, said, (door, at) => {
-        if (this.stale) this.#pendingMark = at; else this.#fire(door);
-      }, before);
+      this.#attended = attend(
+        host,
+        svg,
+        marks,
+        said,
+        (door, at) => {
+          if (this.stale) this.#pendingMark = at;
+          else this.#fire(door);
+        },
+        before,
+      );
     };
     try {
       paint(before);
@@ -132,7 +165,7 @@ class Figure extends HTMLElement {
     if (hadFocus && !host.contains(document.activeElement)) host.firstChild.focus();
     const pressed = drawn[this.#pendingMark];
     this.#pendingMark = null;
-    if (pressed?.door) setTimeout(() => this.#fire(pressed.door));  // once the page shows this answer
+    if (pressed?.door) setTimeout(() => this.#fire(pressed.door)); // once the page shows this answer
     let width = this.clientWidth;
     this.#resizeObserver = new ResizeObserver(() => {
       if (this.clientWidth === width || !this.clientWidth) return;
@@ -143,11 +176,18 @@ class Figure extends HTMLElement {
   }
 
   #buttons(buttons) {
-    return h("div", { class: "presses" }, buttons.map(({ text, door }) =>
-      h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
+    return h(
+      "div",
+      { class: "presses" },
+      buttons.map(({ text, door }) =>
+        h("button", { type: "button", onclick: () => this.#fire(door) }, text),
+      ),
+    );
   }
 
-  redraw() { if (this.figure) this.show(this.figure, this.said); }
+  redraw() {
+    if (this.figure) this.show(this.figure, this.said);
+  }
 
   /** Show an HTML page of *height* pixels in a sandbox. It has no access to this page, so its class says whether that is dark. */
   frame(source, height) {
@@ -176,7 +216,9 @@ class Figure extends HTMLElement {
     this.replaceChildren();
   }
 
-  #fire(door) { this.dispatchEvent(new CustomEvent("jump", { detail: door })); }
+  #fire(door) {
+    this.dispatchEvent(new CustomEvent("jump", { detail: door }));
+  }
 }
 
 customElements.define("bx-figure", Figure);

@@ -1,11 +1,16 @@
 // Grades of a lesson's questions from their keys, by the rules of learn/grading.py. A lesson saved as a file has this module's source.
 import { readNumber } from "./number.js";
 
-export const ATTEMPTS = 2;  // before the answer is shown
+export const ATTEMPTS = 2; // before the answer is shown
 /** What the button of a question says; a press on a token needs none. */
 export const BUTTONS = {
-  predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "",
-  say: "Compare with a model answer", share: "Lock in my points",
+  predict: "Lock in my guess",
+  choice: "Check",
+  number: "Check",
+  find: "Check",
+  click: "",
+  say: "Compare with a model answer",
+  share: "Lock in my points",
 };
 
 /** The words before the answer to a question of a *kind*; null if it has no right or wrong answers. */
@@ -17,28 +22,49 @@ export function verdict(kind, { right, done }) {
 
 const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
 export const said = (more) => ({
-  right: null, text: [], done: true, answer: [], after: [], key: null, shares: [], criteria: [], found: [],
+  right: null,
+  text: [],
+  done: true,
+  answer: [],
+  after: [],
+  key: null,
+  shares: [],
+  criteria: [],
+  found: [],
   ...more,
 });
 
 /** {status, answer}: whether *answer* is right by *key*, at this *attempt*, and what is said. */
 export function judge(key, answer, attempt) {
-  if (key?.problem) return { status: 422, answer: { detail: `Not on this checkpoint: ${key.problem}` } };
-  if (!key) return { status: 404, answer: { detail: "The lesson has no such part. Reload the page." } };
+  if (key?.problem)
+    return { status: 422, answer: { detail: `Not on this checkpoint: ${key.problem}` } };
+  if (!key)
+    return { status: 404, answer: { detail: "The lesson has no such part. Reload the page." } };
   if ("holds" in key) return { status: 200, answer: key };
-  const last = attempt >= ATTEMPTS, kind = key.kind, graded = GRADERS[kind](key, answer, last);
-  return typeof graded === "string" ? { status: 422, answer: { detail: graded } } : { status: 200, answer: graded };
+  const last = attempt >= ATTEMPTS,
+    kind = key.kind,
+    graded = GRADERS[kind](key, answer, last);
+  return typeof graded === "string"
+    ? { status: 422, answer: { detail: graded } }
+    : { status: 200, answer: graded };
 }
 
 const GRADERS = {
-  predict: ({ key, feedback, after, choices }, answer) => said({
-    right: answer === key, text: feedback[answer], answer: choices[key], after, key,
-  }),
+  predict: ({ key, feedback, after, choices }, answer) =>
+    said({
+      right: answer === key,
+      text: feedback[answer],
+      answer: choices[key],
+      after,
+      key,
+    }),
 
   choice({ key, feedback, after, choices }, answer, last) {
     const done = answer === key || last;
     return said({
-      right: answer === key, text: feedback[answer], done,
+      right: answer === key,
+      text: feedback[answer],
+      done,
       answer: done ? choices[key] : [],
       after: done ? after : [],
       key: done ? key : null,
@@ -47,14 +73,20 @@ const GRADERS = {
 
   number({ key, tolerance, percent, ranges, answer: shown, after }, typed, last) {
     const value = readNumber(String(typed), key, percent);
-    if (value === null) return `'${String(typed).slice(0, 40)}' is not a number; wanted one such as 0.13 or 13 %.`;
-    const right = Math.abs(value - key) <= tolerance + 1e-12, done = right || last;
-    const range = ranges.find(([low, high]) => (low === null || value >= low) && (high === null || value <= high));
+    if (value === null)
+      return `'${String(typed).slice(0, 40)}' is not a number; wanted one such as 0.13 or 13 %.`;
+    const right = Math.abs(value - key) <= tolerance + 1e-12,
+      done = right || last;
+    const range = ranges.find(
+      ([low, high]) => (low === null || value >= low) && (high === null || value <= high),
+    );
     return said({
       right,
-      text: right ? []
-        : range?.[2].length ? range[2]
-        : paragraph(value < key ? "Too low." : "Too high."),
+      text: right
+        ? []
+        : range?.[2].length
+          ? range[2]
+          : paragraph(value < key ? "Too low." : "Too high."),
       done,
       answer: done ? [shown] : [],
       after: done ? after : [],
@@ -63,25 +95,42 @@ const GRADERS = {
 
   share({ shares, after, choices }, points) {
     const total = points.reduce((sum, one) => sum + one, 0);
-    if (Math.min(...points) < 0 || Math.abs(total - 100) > 0.5) return `The points add up to ${Number(total.toPrecision(6))}; share out exactly 100.`;
-    const overlap = shares.length ? shares.reduce((sum, share, i) => sum + Math.min(points[i] / 100, share), 0) : 0;
-    return said({ text: paragraph(`${Math.round(100 * overlap)} of your 100 points are where BERT puts them.`), shares, after, choices });
+    if (Math.min(...points) < 0 || Math.abs(total - 100) > 0.5)
+      return `The points add up to ${Number(total.toPrecision(6))}; share out exactly 100.`;
+    const overlap = shares.length
+      ? shares.reduce((sum, share, i) => sum + Math.min(points[i] / 100, share), 0)
+      : 0;
+    return said({
+      text: paragraph(`${Math.round(100 * overlap)} of your 100 points are where BERT puts them.`),
+      shares,
+      after,
+      choices,
+    });
   },
 
   click({ right, hint, after }, token, last) {
-    const hit = right.includes(token), done = hit || last;
-    return said({ right: hit, text: done ? [] : paragraph(...hint), done, answer: hit ? [token] : [], after: done ? after : [] });
+    const hit = right.includes(token),
+      done = hit || last;
+    return said({
+      right: hit,
+      text: done ? [] : paragraph(...hint),
+      done,
+      answer: hit ? [token] : [],
+      after: done ? after : [],
+    });
   },
 
-  say: ({ answer, criteria, after }, words) => (
+  say: ({ answer, criteria, after }, words) =>
     String(words).trim()
       ? said({ answer, criteria, after: after ?? [] })
-      : "Nothing is written yet. A sentence is enough."
-  ),
+      : "Nothing is written yet. A sentence is enough.",
 
   // Of a view that does not run here: the hint and one that works are shown.
-  find: ({ example, hint, after }) => said({
-    text: paragraph(...hint), answer: example, after: after ?? [],
-    found: [["This view is recorded on a site, so what you find cannot be checked here."]],
-  }),
+  find: ({ example, hint, after }) =>
+    said({
+      text: paragraph(...hint),
+      answer: example,
+      after: after ?? [],
+      found: [["This view is recorded on a site, so what you find cannot be checked here."]],
+    }),
 };

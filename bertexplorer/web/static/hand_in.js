@@ -2,7 +2,7 @@
 import { h, save } from "./kit.js";
 import { base64, drawing } from "./picture.js";
 
-const NARROW = 720;  // pixels of a picture
+const NARROW = 720; // pixels of a picture
 
 const STYLE = `body{font:16px/1.55 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#16202c}
 h1{font-size:1.6rem;margin:0}fieldset{border:0;padding:0;margin:1.5rem 0 .5rem}legend{font-weight:600}.count,.hint,figcaption{color:#5b6675;font-size:.9rem}
@@ -12,18 +12,37 @@ label{display:block}input[type=text],textarea{font:inherit;padding:.4rem;max-wid
 /** Save *article*, the lesson on the screen, with its answers as data too, so that a teacher can collect them. *about*: what
  *  these are answers to, and whose: {lesson, version, checkpoint, student}; *records*: question -> {answer, attempt, link}. */
 export async function handIn(article, lesson, about, records) {
-  const copy = article.cloneNode(true), views = [...article.querySelectorAll("bx-view, .run")];
+  const copy = article.cloneNode(true),
+    views = [...article.querySelectorAll("bx-view, .run")];
   const inputs = [...article.querySelectorAll("input, textarea")];
-  [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
+  [...copy.querySelectorAll("input, textarea")].forEach((one, i) => {
+    if (!one.closest("bx-view")) one.replaceWith(words(inputs[i]));
+  });
   const copies = [...copy.querySelectorAll("bx-view, .run")];
-  for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view), ...copies[i].querySelectorAll(".feedback"));
+  for (const [i, view] of views.entries())
+    copies[i].replaceWith(await still(view), ...copies[i].querySelectorAll(".feedback"));
   copy.querySelectorAll("select").forEach((one) => one.replaceWith(one.value));
   copy.querySelectorAll("button").forEach((one) => one.remove());
-  copy.querySelectorAll("details").forEach((one) => { one.open = true; });
-  const note = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
-  const answers = Object.fromEntries(Object.entries(records).map(([id, { answer, attempt, link }]) => [id, { answer, attempt, link }]));
-  const by = about.student && h("p", {}, about.student), data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
-  saveAsFile(lesson.slug, lesson.title, [by, copy, note].filter(Boolean), { language: lesson.language, data });
+  copy.querySelectorAll("details").forEach((one) => {
+    one.open = true;
+  });
+  const note = h(
+    "p",
+    { class: "hint" },
+    `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`,
+  );
+  const answers = Object.fromEntries(
+    Object.entries(records).map(([id, { answer, attempt, link }]) => [
+      id,
+      { answer, attempt, link },
+    ]),
+  );
+  const by = about.student && h("p", {}, about.student),
+    data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
+  saveAsFile(lesson.slug, lesson.title, [by, copy, note].filter(Boolean), {
+    language: lesson.language,
+    data,
+  });
 }
 
 /** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any; *language*: of the
@@ -40,43 +59,78 @@ export function saveAsFile(name, title, parts, { script = "", language = "en", d
   );
   if (data) page.head.append(h("meta", { name: "bertexplorer-answers", content: data }));
   page.body.append(...parts.map((one) => page.importNode(one, true)));
-  page.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they do not work in a file
-  if (script) page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
+  page
+    .querySelectorAll("a[href^='/'], a[href^='./']")
+    .forEach((one) => one.replaceWith(...one.childNodes)); // they do not work in a file
+  if (script)
+    page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
   save(
     `${name}.html`,
-    URL.createObjectURL(new Blob([
-      `<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`,
-    ], { type: "text/html" })),
+    URL.createObjectURL(
+      new Blob([`<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`], {
+        type: "text/html",
+      }),
+    ),
   );
 }
 
 /** The user's input as text. */
 function words(input) {
-  if (input.type === "radio" || input.type === "checkbox") return document.createTextNode(input.checked ? "☑ " : "☐ ");
+  if (input.type === "radio" || input.type === "checkbox")
+    return document.createTextNode(input.checked ? "☑ " : "☐ ");
   return h("span", { class: "chosen" }, `${input.value} `);
 }
 
 /** A live view or a run as a picture with its sentence. */
 export async function still(view) {
   if (!view.stage) {
-    const shown = view.querySelector("bx-figure")?.figure, words = view.querySelector(".said")?.textContent ?? view.textContent;
-    return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
+    const shown = view.querySelector("bx-figure")?.figure,
+      words = view.querySelector(".said")?.textContent ?? view.textContent;
+    return h(
+      "figure",
+      {},
+      shown && h("img", { src: await drawing(shown, NARROW), alt: words }),
+      h("figcaption", {}, words),
+    );
   }
-  const { stage, answer: { state = view.state.now, beside, receipt, words = [] } } = view, said = stage.said.textContent;
-  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) => h("p", {}, line));
+  const {
+      stage,
+      answer: { state = view.state.now, beside, receipt, words = [] },
+    } = view,
+    said = stage.said.textContent;
+  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) =>
+    h("p", {}, line),
+  );
   const names = [stage.ours.textContent, stage.named.textContent];
-  const [ours, theirs, difference] = await Promise.all([asPicture(stage.figure, said), beside ? asPicture(stage.theirs, beside.said) : "",
-    beside?.difference ? asPicture(stage.difference, "The difference between the two") : ""]);
+  const [ours, theirs, difference] = await Promise.all([
+    asPicture(stage.figure, said),
+    beside ? asPicture(stage.theirs, beside.said) : "",
+    beside?.difference ? asPicture(stage.difference, "The difference between the two") : "",
+  ]);
   const side = (name) => h("p", { class: "count" }, name);
   const last = h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`);
   if (!beside) return h("figure", {}, about, ours, last);
-  return h("figure", {}, about, side(names[0]), ours, h("figcaption", {}, said), side(names[1]), theirs, difference, last);
+  return h(
+    "figure",
+    {},
+    about,
+    side(names[0]),
+    ours,
+    h("figcaption", {}, said),
+    side(names[1]),
+    theirs,
+    difference,
+    last,
+  );
 }
 
 /** The figure on the screen as a picture; the alternative of bars names each of them. */
 async function asPicture(element, said) {
   const bars = element.querySelector(":scope > .bars");
-  if (bars) said = [...bars.querySelectorAll("li")].map((one) => [...one.children].map((part) => part.textContent).join(": ")).join("; ");
+  if (bars)
+    said = [...bars.querySelectorAll("li")]
+      .map((one) => [...one.children].map((part) => part.textContent).join(": "))
+      .join("; ");
   return element.figure ? h("img", { src: await drawing(element.figure, NARROW), alt: said }) : "";
 }
 
@@ -86,28 +140,70 @@ const MOST_ROWS = 50;
  *  what others should know about it, if anything. */
 export async function saveView({ question, note }, shown, rows, link, about) {
   const [figure, { status, answer }] = await Promise.all([still(shown), rows]);
-  const below = status !== 200
-    ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`)
-    : answer.content && table(answer.content);
-  const again = h("p", {}, h("a", { href: link }, "Open this view in BERT Explorer"), about && ` ${about}`);
-  saveAsFile(shown.answer.state.view, question, [h("h1", {}, question), figure, h("p", {}, note), below, again]);
+  const below =
+    status !== 200
+      ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`)
+      : answer.content && table(answer.content);
+  const again = h(
+    "p",
+    {},
+    h("a", { href: link }, "Open this view in BERT Explorer"),
+    about && ` ${about}`,
+  );
+  saveAsFile(shown.answer.state.view, question, [
+    h("h1", {}, question),
+    figure,
+    h("p", {}, note),
+    below,
+    again,
+  ]);
 }
 
-const digits = (text) => (/^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(text).toPrecision(4))) : text);
+const digits = (text) =>
+  /^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(text).toPrecision(4))) : text;
 
 /** The first rows of a CSV as a table. */
 function table(csv) {
-  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)].reduce((all, [match, quoted, bare, end]) => {
-    if (match) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-    if (end !== "," && match) all.push([]);
-    return all;
-  }, [[]]).filter((row) => row.length);
+  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)]
+    .reduce(
+      (all, [match, quoted, bare, end]) => {
+        if (match) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+        if (end !== "," && match) all.push([]);
+        return all;
+      },
+      [[]],
+    )
+    .filter((row) => row.length);
   const [head, ...body] = rows;
   const more = body.length - MOST_ROWS;
   const shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");
-  return h("div", {},
-    h("table", {}, h("thead", {}, h("tr", {}, shown.map(([name]) => h("th", {}, name)))),
-      h("tbody", {}, body.slice(0, MOST_ROWS).map((row) => h("tr", {}, shown.map(([, i]) => h("td", {}, digits(row[i]))))))),
+  return h(
+    "div",
+    {},
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          shown.map(([name]) => h("th", {}, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        body.slice(0, MOST_ROWS).map((row) =>
+          h(
+            "tr",
+            {},
+            shown.map(([, i]) => h("td", {}, digits(row[i]))),
+          ),
+        ),
+      ),
+    ),
     more > 0 && h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`),
   );
 }

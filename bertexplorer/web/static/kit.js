@@ -7,24 +7,31 @@ export function h(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value === true) element.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
 /** An element of the page's own English, for a place that may be in another language. */
-export const en = (name, attributes, ...children) => h(name, { lang: "en", ...attributes }, ...children);
+export const en = (name, attributes, ...children) =>
+  h(name, { lang: "en", ...attributes }, ...children);
 
 /** *words* with no line breaks between a number and the signs next to it, as in < 0.1 %. */
 export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
 
 /** The elements of a *tree* of strings and [name, attributes, children], which the server makes from Markdown. */
 export const render = (tree) =>
-  tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], here(part[1]), render(part[2]))));
+  tree.map((part) =>
+    typeof part === "string" ? unbroken(part) : h(part[0], here(part[1]), render(part[2])),
+  );
 
 /** A link of a lesson, which begins with a slash, from where this page is: it may be served below a path. */
-const here = (attributes) => (attributes.href?.startsWith("/") ? { ...attributes, href: `.${attributes.href}` } : attributes);
+const here = (attributes) =>
+  attributes.href?.startsWith("/") ? { ...attributes, href: `.${attributes.href}` } : attributes;
 
 /** Fit the height of a textarea to its text. */
 export function grow(field) {
@@ -45,7 +52,8 @@ export const onEnter = (use) => (event) => {
  *  @param {(now: any) => void} then */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {
-    const items = all(document.activeElement), at = items.indexOf(document.activeElement);
+    const items = all(document.activeElement),
+      at = items.indexOf(document.activeElement);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }[event.key];
     if (at < 0 || !items[to]) return;
     event.preventDefault();
@@ -59,19 +67,28 @@ export function roving(element, all, then = () => {}) {
 /** Call *use* when an entry of *list* is chosen. The arrow keys change a closed list with every press, so then Enter chooses;
  *  without it, the entry of before returns when the list loses the focus. */
 export function choosing(list, use) {
-  let keys = false, before = null;  // whether a key is just changing the closed list; the entry before such changes
+  let keys = false,
+    before = null; // whether a key is just changing the closed list; the entry before such changes
   const hint = h("small", { role: "status" }, "Press Enter to use it.");
-  const settle = () => { before = null; hint.remove(); };
-  const choose = () => { settle(); use(list.value); };
+  const settle = () => {
+    before = null;
+    hint.remove();
+  };
+  const choose = () => {
+    settle();
+    use(list.value);
+  };
   list.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && hint.isConnected) {
       event.preventDefault();
       choose();
       return;
     }
-    keys = !event.altKey && !["Enter", " "].includes(event.key);  // these open the list, as all arrows do on a Mac
+    keys = !event.altKey && !["Enter", " "].includes(event.key); // these open the list, as all arrows do on a Mac
     if (keys && !hint.isConnected) before = list.value;
-    setTimeout(() => { keys = false; });  // a closed list changes at once, an opened one later
+    setTimeout(() => {
+      keys = false;
+    }); // a closed list changes at once, an opened one later
   });
   list.addEventListener("change", () => (keys ? list.after(hint) : choose()));
   list.addEventListener("blur", () => {
@@ -87,4 +104,5 @@ export function save(name, url) {
 }
 
 /** A random key: requests with the same one are the same request, however often it is sent. */
-export const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("");
+export const newKey = () =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("");

@@ -9,23 +9,29 @@ import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { misreading, saveLesson } from "./offline.js";
 
-const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // in this order; other topics follow
-const STORAGE_PREFIX = "bx-lesson:";  // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
+const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"]; // in this order; other topics follow
+const STORAGE_PREFIX = "bx-lesson:"; // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
 const get = async (path) => (await ask(path)).answer;
-const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays the same from lesson to lesson
+const lang = new URLSearchParams(location.search).get("lang") ?? ""; // stays the same from lesson to lesson
 // that answers, also in the next lesson; "" for the page's
 const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";
 const link = (given, spoken = lang) =>
-  `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`
-    .replace(/\?$/, "");
-let kept = "";  // the end of a key of the storage
-const STUDENT = "bx-student";  // in the browser's storage: the name that a hand-in shows
+  `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(
+    /\?$/,
+    "",
+  );
+let kept = ""; // the end of a key of the storage
+const STUDENT = "bx-student"; // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
-  #uploaded = null;  // the lesson that was uploaded here last: {slug, checked}
+  #uploaded = null; // the lesson that was uploaded here last: {slug, checked}
 
   async open() {
-    const [schema, lessons, lectures] = await Promise.all([get("page"), get(`lessons?lang=${lang}`), get("lectures")]);
+    const [schema, lessons, lectures] = await Promise.all([
+      get("page"),
+      get(`lessons?lang=${lang}`),
+      get("lectures"),
+    ]);
     this.schema = schema;
     this.lessons = lessons;
     this.lectures = lectures;
@@ -34,7 +40,9 @@ class Learn extends HTMLElement {
     this.#route();
   }
 
-  get #query() { return new URLSearchParams(location.search); }
+  get #query() {
+    return new URLSearchParams(location.search);
+  }
 
   #go(slug, event) {
     if (event?.ctrlKey || event?.metaKey || event?.shiftKey) return;
@@ -45,42 +53,79 @@ class Learn extends HTMLElement {
   }
 
   async #route() {
-    const slug = this.#query.get("lesson"), code = this.#query.get("class"), lecture = this.#query.get("lecture");
-    if (lecture) { this.#lecture(lecture); return; }
+    const slug = this.#query.get("lesson"),
+      code = this.#query.get("class"),
+      lecture = this.#query.get("lecture");
+    if (lecture) {
+      this.#lecture(lecture);
+      return;
+    }
     if (code) {
       const board = h("bx-board");
       this.replaceChildren(board);
       board.open(this.schema, code, this.lessons, link);
       return;
     }
-    if (!slug) { this.replaceChildren(...this.#list()); return; }
+    if (!slug) {
+      this.replaceChildren(...this.#list());
+      return;
+    }
     const lesson = await get(`lessons/${slug}?lang=${lang}`);
     if (slug !== this.#query.get("lesson")) return;
     if (slug === WELCOME) welcomed();
-    this.replaceChildren(...(lesson.parts ? this.#lesson(lesson) : [h("p", { class: "message error" }, lesson.detail), this.#backLink()]));
+    this.replaceChildren(
+      ...(lesson.parts
+        ? this.#lesson(lesson)
+        : [h("p", { class: "message error" }, lesson.detail), this.#backLink()]),
+    );
   }
 
   // The list.
 
   #list() {
     const place = (topic) => (TOPICS.includes(topic) ? TOPICS.indexOf(topic) : TOPICS.length);
-    const topics = [...new Set(this.lessons.map((one) => one.topic))].sort((a, b) => place(a) - place(b));
+    const topics = [...new Set(this.lessons.map((one) => one.topic))].sort(
+      (a, b) => place(a) - place(b),
+    );
     return [
-      h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
+      h(
+        "header",
+        { class: "masthead" },
+        h("h1", {}, "Learn"),
+        h("p", {}, "Guess first. Then BERT answers, live, and you see why."),
+      ),
       this.schema.site
         ? ""
-        : h("p", { class: "hint" },
-          "With a class: open a lesson and press “Ask the class” below it. Phones join with a QR code, and vote before BERT answers.",
-        ),
+        : h(
+            "p",
+            { class: "hint" },
+            "With a class: open a lesson and press “Ask the class” below it. Phones join with a QR code, and vote before BERT answers.",
+          ),
       this.schema.site ? "" : this.#ownClass(),
       this.lectures.length
-        ? h("section", {},
-          h("h2", {}, "Lectures"),
-          h("ul", { class: "lessons" }, this.lectures.map((one) => this.#lectureCard(one))),
-        )
+        ? h(
+            "section",
+            {},
+            h("h2", {}, "Lectures"),
+            h(
+              "ul",
+              { class: "lessons" },
+              this.lectures.map((one) => this.#lectureCard(one)),
+            ),
+          )
         : "",
-      ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
-        this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
+      ...topics.map((topic) =>
+        h(
+          "section",
+          {},
+          h("h2", {}, topic),
+          h(
+            "ul",
+            { class: "lessons" },
+            this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one)),
+          ),
+        ),
+      ),
       this.schema.site ? "" : this.#uploadForm(),
     ];
   }
@@ -89,9 +134,13 @@ class Learn extends HTMLElement {
   #ownClass() {
     const row = h("div", { class: "row", hidden: true });
     openClass().then((code) => {
-      row.append(h("a", { class: "quiet accent", href: link({ class: code }) },
-        h("span", {}, "Back to your class ", h("span", { translate: "no" }, code)),
-      ));
+      row.append(
+        h(
+          "a",
+          { class: "quiet accent", href: link({ class: code }) },
+          h("span", {}, "Back to your class ", h("span", { translate: "no" }, code)),
+        ),
+      );
       row.hidden = !code;
     });
     return row;
@@ -101,9 +150,13 @@ class Learn extends HTMLElement {
    * stays beside that lesson, with what its check found; a changed file takes the lesson's place. */
   #uploadForm(slug = "") {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
-    const said = h("p", { class: "hint", role: "status" }), found = h("div"), report = h("div", { id: "own-report" }, said, found);
+    const said = h("p", { class: "hint", role: "status" }),
+      found = h("div"),
+      report = h("div", { id: "own-report" }, said, found);
     const file = h("input", {
-      type: "file", id: "own-lesson", accept: ".md,.markdown,.txt",
+      type: "file",
+      id: "own-lesson",
+      accept: ".md,.markdown,.txt",
       onchange: async () => {
         if (!file.files.length) return;
         const form = new FormData();
@@ -113,9 +166,13 @@ class Learn extends HTMLElement {
         said.textContent = "Checking everything that the lesson asserts…";
         found.replaceChildren();
         const tell = ({ notice, place }) => {
-          said.textContent = notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent);
+          said.textContent =
+            notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent);
         };
-        const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, { body: form, tell });
+        const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, {
+          body: form,
+          tell,
+        });
         file.disabled = false;
         file.value = "";
         if (status === 200) {
@@ -135,7 +192,9 @@ class Learn extends HTMLElement {
     });
     if (slug) {
       this.#report(said, found, slug);
-      return h("details", { class: "sources checking", open: true },
+      return h(
+        "details",
+        { class: "sources checking", open: true },
         h("summary", {}, "The check of your lesson"),
         h("label", { for: "own-lesson" }, "Its file, after a change "),
         file,
@@ -143,7 +202,9 @@ class Learn extends HTMLElement {
         report,
       );
     }
-    return h("details", { class: "sources" },
+    return h(
+      "details",
+      { class: "sources" },
       h("summary", {}, "A lesson of your own"),
       h("p", {}, "A lesson is a Markdown file. The documentation describes its format."),
       h("label", { for: "own-lesson" }, "Its file "),
@@ -160,30 +221,54 @@ class Learn extends HTMLElement {
     const wrong = checked.filter((one) => one.wrong);
     const right = checked.filter((one) => !one.wrong);
     const now = checkpoint || this.schema.opening.checkpoint;
-    const list = (lines) => h("ul", { translate: "no" },
-      lines.map(({ line, block, text }) => h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`)),
-    );
+    const list = (lines) =>
+      h(
+        "ul",
+        { translate: "no" },
+        lines.map(({ line, block, text }) =>
+          h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`),
+        ),
+      );
     const things = wrong.length === 1 ? "one thing" : `${wrong.length} things`;
     said.textContent = wrong.length
       ? `On ${now} there ${wrong.length === 1 ? "is" : "are"} ${things} to mend. Change the file and choose it again.`
       : `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
-    const open = h("a", {
-      class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }),
-      onclick: (event) => this.#go(slug, event),
-    }, wrong.length ? "Open it as it is" : "Open the lesson");
-    found.replaceChildren(...[
-      wrong.length && h("div", { class: "problems" }, list(wrong)),
-      right.length && h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
-      slug !== shown && h("p", {}, open),
-    ].filter(Boolean));
+    const open = h(
+      "a",
+      {
+        class: wrong.length ? "quiet" : "go",
+        href: link({ lesson: slug }),
+        onclick: (event) => this.#go(slug, event),
+      },
+      wrong.length ? "Open it as it is" : "Open the lesson",
+    );
+    found.replaceChildren(
+      ...[
+        wrong.length && h("div", { class: "problems" }, list(wrong)),
+        right.length &&
+          h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
+        slug !== shown && h("p", {}, open),
+      ].filter(Boolean),
+    );
   }
 
   #card({ slug, title, question, minutes, can, questions, language }) {
-    const records = Object.values(loadRecords(slug)), done = records.filter((one) => one.said?.done).length;
-    const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
-    return h("li", {},
-      h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
-        h("strong", {}, title), h("span", { class: "asks" }, render(question)),
+    const records = Object.values(loadRecords(slug)),
+      done = records.filter((one) => one.said?.done).length;
+    const progress =
+      done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        {
+          class: "lesson-card",
+          href: link({ lesson: slug }),
+          onclick: (event) => this.#go(slug, event),
+        },
+        h("strong", {}, title),
+        h("span", { class: "asks" }, render(question)),
         h("span", { class: "hint" }, ...summary({ minutes, can, language })),
         progress && h("span", { class: "progress" }, progress),
       ),
@@ -192,8 +277,12 @@ class Learn extends HTMLElement {
 
   #lectureCard({ slug, title, minutes, can, votes }) {
     const details = `${minutes} minutes${votes ? `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class` : ""}.`;
-    return h("li", {},
-      h("a", { class: "lesson-card", href: link({ lecture: slug }) },
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { class: "lesson-card", href: link({ lecture: slug }) },
         h("strong", {}, title),
         h("span", { class: "hint" }, details, " Afterwards the class can ", ...render(can), "."),
       ),
@@ -218,28 +307,53 @@ class Learn extends HTMLElement {
         ? this.#lesson(lesson).find((one) => one.matches?.("article"))
         : h("p", { class: "message error" }, lesson.detail);
     };
-    half.open({ schema: this.schema, lessons: this.lessons, link, checkpoint, article, view: (address) => this.#view(address) }, lecture);
+    half.open(
+      {
+        schema: this.schema,
+        lessons: this.lessons,
+        link,
+        checkpoint,
+        article,
+        view: (address) => this.#view(address),
+      },
+      lecture,
+    );
   }
 
-  #backLink() { return h("a", { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) }, "← All lessons"); }
+  #backLink() {
+    return h(
+      "a",
+      { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) },
+      "← All lessons",
+    );
+  }
 
   // A lesson.
 
   #lesson(lesson) {
     const records = loadRecords(lesson.slug);
-    const article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
+    const article = h("article", {
+      class: "lesson",
+      "data-lesson": lesson.slug,
+      lang: lesson.language,
+    });
     const judge = (id, request) =>
-      ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, { body: { ...request, ...(checkpoint && { checkpoint }) } });
+      ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, {
+        body: { ...request, ...(checkpoint && { checkpoint }) },
+      });
     const reveal = (link) => this.#view(link);
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
       saveRecords(lesson.slug, records);
       this.#advance(article);
     });
-    const openClass = (first) => this.#openClass({
-      lesson: lesson.slug, ...(first && { first }), ...(checkpoint && { checkpoint }),
-      ...(lang && { language: lang }),
-    });
+    const openClass = (first) =>
+      this.#openClass({
+        lesson: lesson.slug,
+        ...(first && { first }),
+        ...(checkpoint && { checkpoint }),
+        ...(lang && { language: lang }),
+      });
     let number = 0;
     const helpers = { judge, reveal };
     const parts = lesson.parts.map((part) => {
@@ -251,40 +365,85 @@ class Learn extends HTMLElement {
       return question;
     });
     article.append(
-      h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, render(lesson.question))),
+      h(
+        "header",
+        { class: "masthead" },
+        h("h1", { tabindex: -1 }, lesson.title),
+        h("p", {}, render(lesson.question)),
+      ),
       h("p", { class: "hint" }, ...summary(lesson)),
       this.schema.site ? "" : this.#answering(lesson.slug),
-      ...lesson.problems.map((words) => en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
+      ...lesson.problems.map((words) =>
+        en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`),
+      ),
       ...parts,
       h("aside", { class: "guards" }, ...misreading(lesson)),
-      en("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
+      en(
+        "details",
+        { class: "sources" },
+        h("summary", {}, "Sources"),
+        h(
+          "ul",
+          {},
+          lesson.sources.map((one) => h("li", {}, one)),
+        ),
+      ),
     );
     this.status = h("p", { class: "hint", role: "status" });
-    const again = h("button", {
-      type: "button", class: "quiet",
-      onclick: () => {
-        if (confirm("Delete your answers to this lesson?")) {
-          saveRecords(lesson.slug, {});
-          this.#route();
-          scrollTo(0, 0);
-        }
+    const again = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        onclick: () => {
+          if (confirm("Delete your answers to this lesson?")) {
+            saveRecords(lesson.slug, {});
+            this.#route();
+            scrollTo(0, 0);
+          }
+        },
       },
-    }, "Start over");
+      "Start over",
+    );
     const student = h("input", {
-      type: "text", class: "student", maxlength: 100, autocomplete: "off", placeholder: "Name or number",
+      type: "text",
+      class: "student",
+      maxlength: 100,
+      autocomplete: "off",
+      placeholder: "Name or number",
       "aria-label": "Your name or number, which the file will show",
-      value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value),
+      value: remembered(STUDENT),
+      onchange: () => remember(STUDENT, student.value),
     });
-    const about = () => ({ lesson: lesson.slug, version: lesson.version, checkpoint, student: student.value.trim() });
-    const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) }, "Hand in");
-    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) },
+    const about = () => ({
+      lesson: lesson.slug,
+      version: lesson.version,
+      checkpoint,
+      student: student.value.trim(),
+    });
+    const hand = h(
+      "button",
+      { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) },
+      "Hand in",
+    );
+    const offline = h(
+      "button",
+      { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) },
       "Save for offline",
     );
     const questions = (kind, words) =>
-      h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
-    const teachers = h("details", { class: "sources" },
+      h(
+        "button",
+        { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) },
+        words,
+      );
+    const teachers = h(
+      "details",
+      { class: "sources" },
       h("summary", {}, "For teachers"),
-      h("div", { class: "row" },
+      h(
+        "div",
+        { class: "row" },
         offline,
         questions("moodle", "Questions for Moodle (XML)"),
         questions("qti", "Questions as QTI 2.1"),
@@ -293,31 +452,61 @@ class Learn extends HTMLElement {
       ),
     );
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const askClass = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
+    const askClass = h(
+      "button",
+      { type: "button", class: "quiet accent", onclick: () => openClass() },
+      "Ask the class",
+    );
     this.skipped = new Set();
-    this.skip = en("button", {
-      type: "button", class: "quiet skip",
-      onclick: () => {
-        this.skipped.add(this.skip.previousElementSibling.id);
-        this.#advance(article);
+    this.skip = en(
+      "button",
+      {
+        type: "button",
+        class: "quiet skip",
+        onclick: () => {
+          this.skipped.add(this.skip.previousElementSibling.id);
+          this.#advance(article);
+        },
       },
-    }, "Go on without answering");
+      "Go on without answering",
+    );
     this.#advance(article);
-    const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
-    const translations = others.map((one) => h("a", {
-      class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one),
-    }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
+    const others = lesson.languages.length
+      ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en"))
+      : [];
+    const translations = others.map((one) =>
+      h(
+        "a",
+        {
+          class: "quiet",
+          hreflang: one,
+          lang: one,
+          href: link({ lesson: lesson.slug }, one),
+        },
+        new Intl.DisplayNames([one], { type: "language" }).of(one),
+      ),
+    );
     return [
       h("div", { class: "row" }, this.#backLink(), translations),
       ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []),
       article,
       this.status,
-      this.schema.site ? "" : h("div", { class: "row" }, askClass),  // below: a pupil's first button is an answer
+      this.schema.site ? "" : h("div", { class: "row" }, askClass), // below: a pupil's first button is an answer
       teachers,
-      h("div", { class: "row" },
-        student, hand, again,
-        next
-          && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) },
+      h(
+        "div",
+        { class: "row" },
+        student,
+        hand,
+        again,
+        next &&
+          h(
+            "a",
+            {
+              class: "go",
+              href: link({ lesson: next.slug }),
+              onclick: (event) => this.#go(next.slug, event),
+            },
             `Next: ${next.title}`,
           ),
       ),
@@ -328,45 +517,70 @@ class Learn extends HTMLElement {
   #view(link) {
     if (link.startsWith("run:")) return run(link.slice(4));
     const view = en("bx-view");
-    Object.assign(view, { schema: this.schema, link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link });
+    Object.assign(view, {
+      schema: this.schema,
+      link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link,
+    });
     return view;
   }
 
   /** Which checkpoint answers, and a choice of another. */
   #answering(slug) {
-    const own = this.schema.opening.checkpoint, now = checkpoint || own;
-    const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label), unlisted = { name: now, label: now };
+    const own = this.schema.opening.checkpoint,
+      now = checkpoint || own;
+    const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label),
+      unlisted = { name: now, label: now };
     const list = h("select", { id: "answering", translate: "no" }, option(unlisted));
-    choosing(list, (name) => { location.href = link({ lesson: slug, checkpoint: name }); });
+    choosing(list, (name) => {
+      location.href = link({ lesson: slug, checkpoint: name });
+    });
     // in the same order on each page
     get("checkpoints").then((all) =>
-      list.replaceChildren(...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option)));
-    return h("p", { class: "hint answering", lang: "en" }, h("label", { for: "answering" }, "Answered by "), list);
+      list.replaceChildren(
+        ...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option),
+      ),
+    );
+    return h(
+      "p",
+      { class: "hint answering", lang: "en" },
+      h("label", { for: "answering" }, "Answered by "),
+      list,
+    );
   }
 
   /** Save the lesson as one file, with its answers and a picture of each view. */
   async #offline(lesson, reveal, button) {
-    const tell = (words) => { this.status.textContent = words; };
+    const tell = (words) => {
+      this.status.textContent = words;
+    };
     button.disabled = true;
     tell("Computing the answers…");
     try {
-      const keys = await get(`lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`);
+      const keys = await get(
+        `lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`,
+      );
       if (keys.detail) throw new Error(keys.detail);
       await saveLesson(lesson, keys, summary(lesson), reveal, tell);
       tell("Saved. The file works without a network.");
-    } catch (error) { tell(error.message); }
+    } catch (error) {
+      tell(error.message);
+    }
     button.disabled = false;
   }
 
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
-    const { status, answer } = await ask(`lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`);
+    const { status, answer } = await ask(
+      `lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`,
+    );
     if (status === 200) {
       save(
         `${slug}.${{ gift: "gift.txt", moodle: "moodle.xml", qti: "qti.zip" }[kind] ?? kind}`,
-        URL.createObjectURL(new Blob([answer.content], {
-          type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8",
-        })),
+        URL.createObjectURL(
+          new Blob([answer.content], {
+            type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8",
+          }),
+        ),
       );
     } else {
       this.status.textContent = answer.detail;
@@ -376,7 +590,10 @@ class Learn extends HTMLElement {
   /** Open a class for the questions of a lesson, or those from one on. */
   async #openClass(request) {
     const { status, answer } = await ask("class", { body: request });
-    if (status !== 200) { this.status.textContent = answer.detail; return; }
+    if (status !== 200) {
+      this.status.textContent = answer.detail;
+      return;
+    }
     history.pushState(null, "", link({ class: answer.code }));
     this.#route();
     scrollTo(0, 0);
@@ -385,7 +602,9 @@ class Learn extends HTMLElement {
   /** Show the lesson up to the first open question; later parts would give its answer away. */
   #advance(article) {
     const parts = [...article.children].filter((one) => one !== this.skip);
-    const open = parts.find((one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id));
+    const open = parts.find(
+      (one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id),
+    );
     const last = open ? parts.indexOf(open) : parts.length;
     parts.forEach((one, i) => {
       one.hidden = i > last && !one.matches(".sources");
@@ -397,32 +616,46 @@ class Learn extends HTMLElement {
   }
 
   #count(article) {
-    const questions = [...article.querySelectorAll("bx-question")], done = questions.filter((one) => one.done).length;
-    this.status.textContent = done === questions.length
-      ? "You have answered every question. “Hand in” saves this page as a file."
-      : `${done} of ${questions.length} questions answered. Your answers stay in this browser.`;
+    const questions = [...article.querySelectorAll("bx-question")],
+      done = questions.filter((one) => one.done).length;
+    this.status.textContent =
+      done === questions.length
+        ? "You have answered every question. “Hand in” saves this page as a file."
+        : `${done} of ${questions.length} questions answered. Your answers stay in this browser.`;
   }
 }
 customElements.define("bx-learn", Learn);
 
 /** A claim, measured on the checkpoint in use before it is shown; a button reveals its view. */
 function claim(part, { judge, reveal }) {
-  const words = h("p", {}, en("span", {}, "Measuring…")), place = h("div", { class: "place" });
-  const look = en("button", {
-    type: "button", class: "quiet",
-    onclick: () => {
-      look.hidden = true;
-      place.append(reveal(part.link));
+  const words = h("p", {}, en("span", {}, "Measuring…")),
+    place = h("div", { class: "place" });
+  const look = en(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        look.hidden = true;
+        place.append(reveal(part.link));
+      },
     },
-  }, "Show me");
-  const element = h("div", { class: "claim", id: part.id }, en("span", { class: "mark" }), words, look, place);
+    "Show me",
+  );
+  const element = h(
+    "div",
+    { class: "claim", id: part.id },
+    en("span", { class: "mark" }),
+    words,
+    look,
+    place,
+  );
   element.start = async () => {
     element.start = null;
     const { status, answer } = await judge(part.id, {}).catch(unanswered);
     element.dataset.holds = String(status === 200 && answer.holds);
-    element.querySelector(".mark").textContent = status !== 200 ? "Not measured"
-      : answer.holds ? "Measured here"
-      : "Not on this checkpoint";
+    element.querySelector(".mark").textContent =
+      status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
     words.replaceChildren(...(status === 200 ? render(answer.text) : [answer.detail]));
   };
   return element;
@@ -432,14 +665,22 @@ function claim(part, { judge, reveal }) {
 function run(name) {
   const element = en("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
-    if (detail) { element.replaceChildren(h("p", { class: "message error" }, detail)); return; }
+    if (detail) {
+      element.replaceChildren(h("p", { class: "message error" }, detail));
+      return;
+    }
     const picture = h("bx-figure", { class: "figure" });
-    const facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
+    const facts = Object.entries(card).flatMap(([key, value]) => [
+      h("dt", {}, key),
+      h("dd", {}, value),
+    ]);
     element.replaceChildren(
       h("h3", {}, title),
       picture,
       h("p", { class: "said" }, unbroken(said)),
-      h("details", { class: "sources" },
+      h(
+        "details",
+        { class: "sources" },
         h("summary", {}, "What was trained, and how to do it yourself"),
         h("dl", { class: "facts" }, facts),
         command && h("pre", { translate: "no" }, command),
@@ -452,44 +693,74 @@ function run(name) {
 }
 
 function figure(part, { reveal }) {
-  const element = h("div", { class: "shown", id: part.id }, render(part.prompt), part.text.length ? h("p", {}, render(part.text)) : null);
-  element.start = () => { element.start = null; whenVisible(element, () => element.append(reveal(part.link))); };
+  const element = h(
+    "div",
+    { class: "shown", id: part.id },
+    render(part.prompt),
+    part.text.length ? h("p", {}, render(part.text)) : null,
+  );
+  element.start = () => {
+    element.start = null;
+    whenVisible(element, () => element.append(reveal(part.link)));
+  };
   return element;
 }
 
 /** Call *then* once *element* is near the visible part of the page. */
 function whenVisible(element, then) {
-  const watch = new IntersectionObserver((entries) => {
-    if (!entries.some((one) => one.isIntersecting)) return;
-    watch.disconnect();
-    then();
-  }, { rootMargin: "300px" });
+  const watch = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((one) => one.isIntersecting)) return;
+      watch.disconnect();
+      then();
+    },
+    { rootMargin: "300px" },
+  );
   watch.observe(element);
 }
 
 /** The duration of a lesson, and what one learns. */
-const summary = ({ minutes, can, language }) => {  // either may be missing in a teacher's lesson
+const summary = ({ minutes, can, language }) => {
+  // either may be missing in a teacher's lesson
   const english = language === "en";
   return [
     minutes ? `${minutes} ${english ? "minutes. " : "min · "}` : "",
-    ...(can.length ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""] : []),
+    ...(can.length
+      ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""]
+      : []),
   ];
 };
 
 function loadRecords(slug) {
-  try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept)) ?? {}; } catch { return {}; }
+  try {
+    return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept)) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function remembered(key) {
-  try { return localStorage.getItem(key) ?? ""; } catch { return ""; }
+  try {
+    return localStorage.getItem(key) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function remember(key, value) {
-  try { localStorage.setItem(key, value); } catch { /* typed again next time */ }
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    /* typed again next time */
+  }
 }
 
 function saveRecords(slug, records) {
-  try { localStorage.setItem(STORAGE_PREFIX + slug + kept, JSON.stringify(records)); } catch { /* the page also works without storage */ }
+  try {
+    localStorage.setItem(STORAGE_PREFIX + slug + kept, JSON.stringify(records));
+  } catch {
+    /* the page also works without storage */
+  }
 }
 
 const page = h("bx-learn", { class: "bx" });

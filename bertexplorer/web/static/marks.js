@@ -17,8 +17,13 @@ import { least, most } from "./numbers.js";
 
 // each with draw(mark, width, pen), and the numbers of its scale
 const KINDS = { arcs, bars, cells, columns, histogram, lines, points, spans, text, tiles, tokens };
-const GAP = 26, LINE = 20, AXIS = 20, EDGE = 8;  // between rows of panels; a line of a title; the name of an axis; below all
-const APART = 24, CLOSE = 6, FEW = 3;  // between panels side by side; between many; how many are few
+const GAP = 26,
+  LINE = 20,
+  AXIS = 20,
+  EDGE = 8; // between rows of panels; a line of a title; the name of an axis; below all
+const APART = 24,
+  CLOSE = 6,
+  FEW = 3; // between panels side by side; between many; how many are few
 
 /** {svg, height, marks}: the drawing of *figure* in units of which it is *width* wide. The `data-at` of an element is the index of
  *  its mark in *marks*, [{hover, door}].
@@ -30,7 +35,11 @@ export function draw(figure, width) {
     return `<g class="mark${mark.door ? " door" : ""}" data-at="${marks.length - 1}">${inside.join("")}</g>`;
   };
   // 1. What the marks of all panels share, and the widths.
-  const all = (kind) => figure.panels.flatMap((panel) => panel.marks).filter((mark) => mark.kind === kind).map(scaled);
+  const all = (kind) =>
+    figure.panels
+      .flatMap((panel) => panel.marks)
+      .filter((mark) => mark.kind === kind)
+      .map(scaled);
   const pen = { group, whole: width, isAlone: figure.panels.length === 1 };
   pen.margins = lines.margins(all("lines"), width);
   pen.names = bars.widestName(all("bars"));
@@ -42,13 +51,25 @@ export function draw(figure, width) {
   let y = 0;
   for (const row of rows) {
     if (parts.length) y += GAP;
-    const heads = row.map((panel) => headOf(panel, pen)), top = most(heads.map((head) => head.height));
+    const heads = row.map((panel) => headOf(panel, pen)),
+      top = most(heads.map((head) => head.height));
     const apart = apartIn(row);
-    let x = 0, tallest = 0, aligned = null;
+    let x = 0,
+      tallest = 0,
+      aligned = null;
     row.forEach(({ x: axis, y: down, wide, mark, beside }, i) => {
-      const found = KINDS[mark.kind].draw(mark, wide, { ...pen, beside, row: aligned, x: axis, y: down });
+      const found = KINDS[mark.kind].draw(mark, wide, {
+        ...pen,
+        beside,
+        row: aligned,
+        x: axis,
+        y: down,
+      });
       if (row.length > 1) aligned ??= found.row;
-      const inside = [...heads[i].drawn, `<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`];
+      const inside = [
+        ...heads[i].drawn,
+        `<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`,
+      ];
       let { height } = found;
       if (axis) {
         height += AXIS;
@@ -62,9 +83,10 @@ export function draw(figure, width) {
     y += top + tallest;
   }
   const height = Math.ceil(y + EDGE);
-  const source = `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">`
-    + `<style>${STYLE}</style>${parts.join("")}</svg>`;
-  const { body } = new DOMParser().parseFromString(source, "text/html");  // all texts in it are escaped: see words()
+  const source =
+    `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">` +
+    `<style>${STYLE}</style>${parts.join("")}</svg>`;
+  const { body } = new DOMParser().parseFromString(source, "text/html"); // all texts in it are escaped: see words()
   return { svg: document.importNode(body.firstElementChild, true), height, marks };
 }
 
@@ -72,12 +94,22 @@ const apartIn = (row) => (row.length > FEW ? CLOSE : APART);
 
 /** The panels of a row with their widths, *wide*: what names do not need is shared. */
 function withWidths(row, width, pen) {
-  const panels = row.map(({ marks: [mark, ...beside], ...panel }) => ({ ...panel, mark: scaled(mark), beside }));
-  const isNamed = ({ mark }, i) => i === 0 || mark.kind !== "cells" || panels[0].mark.kind !== "cells";  // cells share the names of rows
-  const edges = panels.map((panel, i) => (isNamed(panel, i) && KINDS[panel.mark.kind].edge?.(panel.mark, pen)) || 0);
+  const panels = row.map(({ marks: [mark, ...beside], ...panel }) => ({
+    ...panel,
+    mark: scaled(mark),
+    beside,
+  }));
+  const isNamed = ({ mark }, i) =>
+    i === 0 || mark.kind !== "cells" || panels[0].mark.kind !== "cells"; // cells share the names of rows
+  const edges = panels.map(
+    (panel, i) => (isNamed(panel, i) && KINDS[panel.mark.kind].edge?.(panel.mark, pen)) || 0,
+  );
   const whole = panels.reduce((sum, { share = 1 }) => sum + share, 0);
   const room = width - apartIn(row) * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
-  return panels.map((panel, i) => ({ ...panel, wide: edges[i] + room * (panel.share ?? 1) / whole }));
+  return panels.map((panel, i) => ({
+    ...panel,
+    wide: edges[i] + (room * (panel.share ?? 1)) / whole,
+  }));
 }
 
 /** What stands above the marks of a panel: its title and its keys. */
@@ -87,7 +119,9 @@ function headOf({ title, beside, wide }, pen) {
   let height = LINE * lines.length;
   for (const key of beside.filter(({ kind }) => kind === "text")) {
     const found = text.draw(key, wide, pen);
-    drawn.push(`<g class="text" transform="translate(0 ${height - 3})">${found.drawn.join("")}</g>`);
+    drawn.push(
+      `<g class="text" transform="translate(0 ${height - 3})">${found.drawn.join("")}</g>`,
+    );
     height += found.height;
   }
   return { drawn, height };
@@ -105,13 +139,15 @@ function rowsOf(panels) {
 
 /** Give the marks of *first* and *second*, two figures of one view, the same scales. */
 export function shareScales(first, second) {
-  first.panels.forEach((panel, i) => panel.marks.forEach((mark, j) => {
-    const other = second.panels[i]?.marks[j];
-    if (other?.kind !== mark.kind || !KINDS[mark.kind]) return;
-    const [ours, theirs] = [scaled(mark), scaled(other)];
-    mark.low = other.low = Math.min(ours.low, theirs.low);
-    mark.high = other.high = Math.max(ours.high, theirs.high);
-  }));
+  first.panels.forEach((panel, i) =>
+    panel.marks.forEach((mark, j) => {
+      const other = second.panels[i]?.marks[j];
+      if (other?.kind !== mark.kind || !KINDS[mark.kind]) return;
+      const [ours, theirs] = [scaled(mark), scaled(other)];
+      mark.low = other.low = Math.min(ours.low, theirs.low);
+      mark.high = other.high = Math.max(ours.high, theirs.high);
+    }),
+  );
 }
 
 /** *mark* with the ends of its scale: its own, or those of its numbers. */

@@ -12,8 +12,9 @@ export function attend(host, svg, marks, said, open, before = {}) {
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", said);
-  let shown = null, inside = null;  // the mark that is read; the part of it, of an image
-  let pointer = null;  // the last event of a pointer over the drawing
+  let shown = null,
+    inside = null; // the mark that is read; the part of it, of an image
+  let pointer = null; // the last event of a pointer over the drawing
 
   const show = (element) => {
     const mark = element && marks[element.dataset.at];
@@ -24,17 +25,33 @@ export function attend(host, svg, marks, said, open, before = {}) {
     tip.hidden = !element;
     if (!element) return;
     element.classList.add("pointed");
-    const box = element.firstElementChild.getBoundingClientRect();  // lines that belong to it lead elsewhere
+    const box = element.firstElementChild.getBoundingClientRect(); // lines that belong to it lead elsewhere
     const share = (at, from, to) => Math.max(0, Math.min(1 - 1e-9, (at - from) / (to - from)));
-    inside = pointer  // a cell or a point of an image
-      && mark.at?.(share(pointer.clientX, box.left, box.right), share(pointer.clientY, box.top, box.bottom));
+    inside =
+      pointer && // a cell or a point of an image
+      mark.at?.(
+        share(pointer.clientX, box.left, box.right),
+        share(pointer.clientY, box.top, box.bottom),
+      );
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
     const { clientX: x, clientY: y } = pointer ?? {};
-    place(tip, host, inside ? { left: x, right: x, top: Math.max(box.top, y - 12), bottom: Math.min(box.bottom, y + 12) } : box);
+    place(
+      tip,
+      host,
+      inside
+        ? {
+            left: x,
+            right: x,
+            top: Math.max(box.top, y - 12),
+            bottom: Math.min(box.bottom, y + 12),
+          }
+        : box,
+    );
   };
   const press = (element) => {
-    const { at } = element.dataset, { door } = inside ?? marks[at];
+    const { at } = element.dataset,
+      { door } = inside ?? marks[at];
     if (door) open(door, Number(at));
   };
   const go = (element) => {
@@ -44,19 +61,30 @@ export function attend(host, svg, marks, said, open, before = {}) {
     element.focus();
   };
 
-  svg.addEventListener("pointermove", (event) => { pointer = event; show(event.target.closest(".mark")); });
-  svg.addEventListener("pointerleave", () => { pointer = null; show(null); });
+  svg.addEventListener("pointermove", (event) => {
+    pointer = event;
+    show(event.target.closest(".mark"));
+  });
+  svg.addEventListener("pointerleave", () => {
+    pointer = null;
+    show(null);
+  });
   svg.addEventListener("click", (event) => {
     const element = event.target.closest(".mark");
     if (!element) return;
-    pointer = event;  // a finger does not hover
+    pointer = event; // a finger does not hover
     show(element);
     press(element);
   });
-  svg.addEventListener("focusin", ({ target }) => { pointer = null; show(target.closest(".mark")); });
+  svg.addEventListener("focusin", ({ target }) => {
+    pointer = null;
+    show(target.closest(".mark"));
+  });
   svg.addEventListener("focusout", () => show(null));
   svg.addEventListener("keydown", (event) => {
-    const all = [...svg.querySelectorAll(".mark")], at = all.indexOf(document.activeElement), step = STEPS[event.key];
+    const all = [...svg.querySelectorAll(".mark")],
+      at = all.indexOf(document.activeElement),
+      step = STEPS[event.key];
     if (!all.length) return;
     if (step) go(all[Math.max(0, Math.min(all.length - 1, at + step))]);
     else if (event.key === "Home") go(all[0]);
@@ -68,12 +96,20 @@ export function attend(host, svg, marks, said, open, before = {}) {
   });
 
   // A drawing that replaces another goes on where that was: with the mark in focus, and with the pointer over it.
-  const name = (element) => { const { called, hover } = marks[element.dataset.at]; return called ?? hover; };
-  const focused = before.focused && [...svg.querySelectorAll(".mark")].find((one) => name(one) === before.focused);
+  const name = (element) => {
+    const { called, hover } = marks[element.dataset.at];
+    return called ?? hover;
+  };
+  const focused =
+    before.focused &&
+    [...svg.querySelectorAll(".mark")].find((one) => name(one) === before.focused);
   if (focused) go(focused);
   if (before.pointer) {
     ({ pointer } = before);
-    const element = host.getRootNode().elementFromPoint(pointer.clientX, pointer.clientY)?.closest(".mark");
+    const element = host
+      .getRootNode()
+      .elementFromPoint(pointer.clientX, pointer.clientY)
+      ?.closest(".mark");
     if (svg.contains(element)) show(element);
   }
   const now = () => {

@@ -1,8 +1,10 @@
 // What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
 import { most } from "./numbers.js";
 
-export const FONT = 14, TOKEN = 13, SMALL = 12;  // sizes of text
-export const CHARACTER = 0.605;  // the width of a character of IBM Plex Mono, of its size
+export const FONT = 14,
+  TOKEN = 13,
+  SMALL = 12; // sizes of text
+export const CHARACTER = 0.605; // the width of a character of IBM Plex Mono, of its size
 
 // The colour of a mark, and of words about it, which the page may darken or lighten.
 const TONES = {
@@ -17,15 +19,19 @@ const TONES = {
   brown: ["#a0693a", "var(--ink-brown, #a0693a)"],
 };
 const PALETTES = {
-  shades: ["#f0f5fb", "#86b3e4"], signed: ["#eda063", "#f4f6f8", "#86b3e4"],  // light enough for dark words
-  root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"], strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
-  groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map((tone) => TONES[tone][0]),
+  shades: ["#f0f5fb", "#86b3e4"],
+  signed: ["#eda063", "#f4f6f8", "#86b3e4"], // light enough for dark words
+  root: ["#eef4fb", "#a9c8ea", "#4f8fce", "#2b6cb0", "#12406f"],
+  strong: ["#d55e00", "#f7f9fb", "#2b6cb0"],
+  groups: ["blue", "orange", "green", "pink", "ochre", "sky", "brown"].map(
+    (tone) => TONES[tone][0],
+  ),
 };
 
-export const DASHES = { dash: "7 4", dot: "2 4" };  // of a line
+export const DASHES = { dash: "7 4", dot: "2 4" }; // of a line
 
 const NO_GROUP = [213, 218, 225];
-const ROOT = [0, 0.5, 0.72, 0.85, 1];  // where the colours of "root" stand
+const ROOT = [0, 0.5, 0.72, 0.85, 1]; // where the colours of "root" stand
 
 export const colour = (tone = "blue") => TONES[tone][0];
 export const ink = (tone = "blue") => TONES[tone][1];
@@ -43,9 +49,12 @@ export const STYLE = `
 // Shapes
 
 const rounded = (number) => Math.round(100 * number) / 100;
-const CONTROL = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\ufffe\uffff]/gu;  // which no SVG may have
-const escaped = (words) => String(words).toWellFormed().replace(CONTROL, "\ufffd")
-  .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const CONTROL = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\ufffe\uffff]/gu; // which no SVG may have
+const escaped = (words) =>
+  String(words)
+    .toWellFormed()
+    .replace(CONTROL, "\ufffd")
+    .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 export function rectangle(x, y, width, height, fill) {
   return `<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}" fill="${fill}"/>`;
@@ -66,15 +75,24 @@ export function path(points, attributes) {
 
 /** A frame around a place. */
 export function frame(x, y, width, height, thick = 2) {
-  const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]];
+  const corners = [
+    [x, y],
+    [x + width, y],
+    [x + width, y + height],
+    [x, y + height],
+    [x, y],
+  ];
   return path(corners, `stroke="#d55e00" stroke-width="${thick}" pointer-events="none"`);
 }
 
-export const dot = (x, y, radius, fill) => `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${fill}"/>`;
+export const dot = (x, y, radius, fill) =>
+  `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${fill}"/>`;
 
 /** A function from numbers between *low* and *high* to the colours of a palette. */
 export function shading(palette = "shades", low = 0, high = 1) {
-  const stops = PALETTES[palette].map((one) => [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)));
+  const stops = PALETTES[palette].map((one) =>
+    [1, 3, 5].map((at) => parseInt(one.slice(at, at + 2), 16)),
+  );
   return (number) => {
     if (palette === "groups") return `rgb(${(stops[number] ?? NO_GROUP).join()})`;
     const share = Math.max(0, Math.min(1, (number - low) / (high - low || 1)));
@@ -89,7 +107,9 @@ export function shading(palette = "shades", low = 0, high = 1) {
 
 /** Whether white words can be read better on *fill*, "#rrggbb" or as `shading` makes it. */
 export function isDark(fill) {
-  const numbers = fill.startsWith("#") ? [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16)) : fill.match(/\d+/g)?.map(Number);
+  const numbers = fill.startsWith("#")
+    ? [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16))
+    : fill.match(/\d+/g)?.map(Number);
   const [red, green, blue] = numbers ?? [255, 255, 255];
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
@@ -102,22 +122,29 @@ export function roundNumbers(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
   const numbers = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) numbers.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1)
+    numbers.push(Number((i * step).toPrecision(12)));
   return numbers;
 }
 
 /** The powers of ten from 1 to *high*. */
-export const powers = (high) => Array.from({ length: Math.floor(Math.log10(high)) + 1 }, (_, i) => 10 ** i);
+export const powers = (high) =>
+  Array.from({ length: Math.floor(Math.log10(high)) + 1 }, (_, i) => 10 ** i);
 
 /** A number at an axis or under the pointer. */
 export function short(number) {
-  return Number.isFinite(number) ? number.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−") : "–";
+  return Number.isFinite(number)
+    ? number.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−")
+    : "–";
 }
 
 /** A number below its place on an axis, within the *width* of the drawing. */
 export function tickBelow(x, y, text, width) {
   const half = widthOf(text, SMALL) / 2;
-  return words(Math.max(half, Math.min(width - half, x)), y, text, { anchor: "middle", kind: "small" });
+  return words(Math.max(half, Math.min(width - half, x)), y, text, {
+    anchor: "middle",
+    kind: "small",
+  });
 }
 
 /** *places* at least a line apart, in their order, and within *height* if there is room. */
@@ -146,15 +173,17 @@ export function widthOf(text, size = FONT, tokens = false, bold = false) {
   return ruler.measureText(text).width;
 }
 
-export const widest = (texts, size = FONT, tokens = false) => most([0, ...texts.map((text) => widthOf(text, size, tokens))]);
+export const widest = (texts, size = FONT, tokens = false) =>
+  most([0, ...texts.map((text) => widthOf(text, size, tokens))]);
 
 /** *text* cut to a *width*. */
 export function fitting(text, width, size = FONT, tokens = false) {
   const whole = widthOf(text, size, tokens);
   if (whole <= width) return text;
   const letters = [...text];
-  let count = Math.floor(letters.length * width / whole);
-  while (count > 0 && widthOf(`${letters.slice(0, count).join("")}…`, size, tokens) > width) count -= 1;
+  let count = Math.floor((letters.length * width) / whole);
+  while (count > 0 && widthOf(`${letters.slice(0, count).join("")}…`, size, tokens) > width)
+    count -= 1;
   return count > 0 ? `${letters.slice(0, count).join("")}…` : "";
 }
 

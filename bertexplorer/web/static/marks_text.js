@@ -2,7 +2,7 @@
 import { colour, fitting, FONT, ink, widthOf, words } from "./marks_parts.js";
 
 const LINE = 22;
-const SIGN = /^[■┃┊━●◀▶]$/;  // a sign of a key has the very colour of what it stands for
+const SIGN = /^[■┃┊━●◀▶]$/; // a sign of a key has the very colour of what it stands for
 
 export const numbers = () => [];
 
@@ -15,10 +15,18 @@ export function draw({ lines }, width, { group }) {
     const parts = Array.isArray(line) ? line : [line];
     for (const [i, { text, tone = "grey", bold, door }] of parts.entries()) {
       const style = `fill:${SIGN.test(text) ? colour(tone) : ink(tone)}${bold ? ";font-weight:700" : ""}`;
-      const long = (some) => widthOf(some, FONT, false, bold), said = [];
-      const beside = SIGN.test(text) && parts[i + 1] ? long(parts[i + 1].text.match(/^ *[^ ]*/)[0]) : 0;  // a sign has a word beside it
-      let start = x, written = "";
-      const write = () => said.push(words(start + long(written) - long(written.trimStart()), y - 6, written.trim(), { style }));
+      const long = (some) => widthOf(some, FONT, false, bold),
+        said = [];
+      const beside =
+        SIGN.test(text) && parts[i + 1] ? long(parts[i + 1].text.match(/^ *[^ ]*/)[0]) : 0; // a sign has a word beside it
+      let start = x,
+        written = "";
+      const write = () =>
+        said.push(
+          words(start + long(written) - long(written.trimStart()), y - 6, written.trim(), {
+            style,
+          }),
+        );
       for (const word of text.split(/(?<= )/)) {
         if (x && start + long(written + word.trimEnd()) + beside > width) {
           write();

@@ -1,51 +1,95 @@
 // The forward pass as one SVG: a row is a token, and from left to right it goes in, becomes vectors, passes the layers and comes
 // out. Narrow pages have these parts one below the other. It needs nothing else, so a saved page can contain it.
 const NS = "http://www.w3.org/2000/svg";
-const INK = "var(--body-text-color, #16202c)", QUIET = "var(--quiet, #5b6675)", EDGE = "var(--border-color-primary, #c9d3df)";
-const ACCENT = "var(--accent, #2b6cb0)", PALE = "var(--ribbon, #86b3e4)", GREY = "#8a94a3", NAMED = "#d55e00";
-const ON_LIGHT = { blue: [43, 108, 176], orange: [213, 94, 0] }, ON_DARK = { blue: [125, 180, 245], orange: [245, 150, 80] };
-const MONO = "IBM Plex Mono, ui-monospace, monospace", SANS = "IBM Plex Sans, system-ui, sans-serif";
-const LABEL = 96, STAGE = 26, PITCH = 40, TOP = 64, SMALL = 13;  // pixels
+const INK = "var(--body-text-color, #16202c)",
+  QUIET = "var(--quiet, #5b6675)",
+  EDGE = "var(--border-color-primary, #c9d3df)";
+const ACCENT = "var(--accent, #2b6cb0)",
+  PALE = "var(--ribbon, #86b3e4)",
+  GREY = "#8a94a3",
+  NAMED = "#d55e00";
+const ON_LIGHT = { blue: [43, 108, 176], orange: [213, 94, 0] },
+  ON_DARK = { blue: [125, 180, 245], orange: [245, 150, 80] };
+const MONO = "IBM Plex Mono, ui-monospace, monospace",
+  SANS = "IBM Plex Sans, system-ui, sans-serif";
+const LABEL = 96,
+  STAGE = 26,
+  PITCH = 40,
+  TOP = 64,
+  SMALL = 13; // pixels
 const USUAL = { label: LABEL, stage: STAGE, pitch: PITCH, bars: 150, heading: 14 };
 const COMPACT = { label: 84, stage: 18, pitch: 31, bars: 112, heading: 12 };
-const NARROW = 560, USUAL_FROM = 680;  // widths: below the first the parts are stacked; from the second on the measures are the usual ones
-const ROOM = 24, ROOM_FOR_SHARE = 34;  // widths of a layer that has room for ribbons, and for the share of its answer
-const WEAKEST = 0.03, WIDEST = 7;  // of a ribbon: the least share of a token's attention, and the pixels of all of it
-const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
+const NARROW = 560,
+  USUAL_FROM = 680; // widths: below the first the parts are stacked; from the second on the measures are the usual ones
+const ROOM = 24,
+  ROOM_FOR_SHARE = 34; // widths of a layer that has room for ribbons, and for the share of its answer
+const WEAKEST = 0.03,
+  WIDEST = 7; // of a ribbon: the least share of a token's attention, and the pixels of all of it
+const NUMBERS = [
+  "No",
+  "One",
+  "Two",
+  "Three",
+  "Four",
+  "Five",
+  "Six",
+  "Seven",
+  "Eight",
+  "Nine",
+  "Ten",
+  "Eleven",
+  "Twelve",
+];
 
 function make(name, attributes = {}, ...children) {
   const element = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== null) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }
-const write = (x, y, words, more = {}) => make("text", { x, y, fill: INK, "font-family": SANS, "font-size": SMALL, ...more }, words);
-const clip = (words, room) => (words.length <= room ? words : room < 2 ? "" : `${words.slice(0, room - 1)}…`);
-const letters = (pixels) => Math.floor(pixels / (0.6 * SMALL));  // of the fixed-width face
+const write = (x, y, words, more = {}) =>
+  make("text", { x, y, fill: INK, "font-family": SANS, "font-size": SMALL, ...more }, words);
+const clip = (words, room) =>
+  words.length <= room ? words : room < 2 ? "" : `${words.slice(0, room - 1)}…`;
+const letters = (pixels) => Math.floor(pixels / (0.6 * SMALL)); // of the fixed-width face
 
 /** An image of a small *table* of numbers from -1 to 1: blue above 0, orange below, the rows apart. */
 function stripes(table, { blue, orange }, place) {
-  const high = 6, canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  const high = 6,
+    canvas = document.createElement("canvas"),
+    pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [table[0].length, high * table.length];
-  table.forEach((row, y) => row.forEach((value, x) => {
-    const most = value < 0 ? orange : blue, share = Math.abs(value);
-    pen.fillStyle = `rgba(${most.join(",")},${0.06 + 0.94 * share})`;
-    pen.fillRect(x, high * y, 1, high - 1);
-  }));
+  table.forEach((row, y) =>
+    row.forEach((value, x) => {
+      const most = value < 0 ? orange : blue,
+        share = Math.abs(value);
+      pen.fillStyle = `rgba(${most.join(",")},${0.06 + 0.94 * share})`;
+      pen.fillRect(x, high * y, 1, high - 1);
+    }),
+  );
   return image(canvas, place);
 }
 /** An image of one head's *weights*, from 0 to 1. */
 function tile(weights, { blue }, place) {
-  const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  const canvas = document.createElement("canvas"),
+    pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [weights[0].length, weights.length];
-  weights.forEach((row, y) => row.forEach((value, x) => {
-    pen.fillStyle = `rgba(${blue.join(",")},${0.04 + 0.96 * Math.sqrt(Math.max(0, value))})`;
-    pen.fillRect(x, y, 1, 1);
-  }));
+  weights.forEach((row, y) =>
+    row.forEach((value, x) => {
+      pen.fillStyle = `rgba(${blue.join(",")},${0.04 + 0.96 * Math.sqrt(Math.max(0, value))})`;
+      pen.fillRect(x, y, 1, 1);
+    }),
+  );
   return image(canvas, place);
 }
 const image = (canvas, place) =>
-  make("image", { ...place, href: canvas.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" });
+  make("image", {
+    ...place,
+    href: canvas.toDataURL(),
+    preserveAspectRatio: "none",
+    style: "image-rendering: pixelated",
+  });
 
 /** *figure* as an SVG of this *width*. Presses on its parts call *jump* with where they lead. */
 export function draw({ data: given }, width, jump = () => {}, dark = false) {
@@ -63,29 +107,49 @@ export function draw({ data: given }, width, jump = () => {}, dark = false) {
 
 /** A part that opens a view: its *says* explains it, its door leads there. */
 function part(name, { says, door }, ...children) {
-  const group = make("g", { class: "part", role: "button", tabindex: -1, "aria-label": says, "data-part": name }, ...children);
+  const group = make(
+    "g",
+    { class: "part", role: "button", tabindex: -1, "aria-label": says, "data-part": name },
+    ...children,
+  );
   group.door = door;
   return group;
 }
 
 function listen(svg, data, jump) {
-  const parts = [...svg.querySelectorAll(".part")], rows = data.tokens.length;
+  const parts = [...svg.querySelectorAll(".part")],
+    rows = data.tokens.length;
   let row = data.highlighted;
   const current = () => parts.indexOf(document.activeElement?.closest?.(".part"));
-  const walk = (to) => { parts[Math.max(0, Math.min(parts.length - 1, to))].focus(); };
-  const show = (index) => { row = (index + rows) % rows; follow(svg, row); };
+  const walk = (to) => {
+    parts[Math.max(0, Math.min(parts.length - 1, to))].focus();
+  };
+  const show = (index) => {
+    row = (index + rows) % rows;
+    follow(svg, row);
+  };
   parts[0]?.setAttribute("tabindex", 0);
-  svg.addEventListener("click", ({ target }) => { const pressed = target.closest(".part"); if (pressed) jump(pressed.door); });
+  svg.addEventListener("click", ({ target }) => {
+    const pressed = target.closest(".part");
+    if (pressed) jump(pressed.door);
+  });
   svg.addEventListener("pointerover", ({ target }) => {
     const over = target.closest("[data-row]");
     if (over) follow(svg, Number(over.dataset.row));
   });
   svg.addEventListener("pointerleave", () => follow(svg, row));
-  svg.addEventListener("focusin", ({ target }) => parts.forEach((one) => one.setAttribute("tabindex", one === target ? 0 : -1)));
+  svg.addEventListener("focusin", ({ target }) =>
+    parts.forEach((one) => one.setAttribute("tabindex", one === target ? 0 : -1)),
+  );
   svg.addEventListener("keydown", (event) => {
     const actions = {
-      ArrowRight: () => walk(current() + 1), ArrowLeft: () => walk(current() - 1), Home: () => walk(0), End: () => walk(parts.length - 1),
-      ArrowDown: () => show(row + 1), ArrowUp: () => show(row - 1), Enter: () => jump(parts[current()].door),
+      ArrowRight: () => walk(current() + 1),
+      ArrowLeft: () => walk(current() - 1),
+      Home: () => walk(0),
+      End: () => walk(parts.length - 1),
+      ArrowDown: () => show(row + 1),
+      ArrowUp: () => show(row - 1),
+      Enter: () => jump(parts[current()].door),
       " ": () => jump(parts[current()].door),
     };
     if (!(event.key in actions) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -98,13 +162,20 @@ function listen(svg, data, jump) {
 /** Bring out what the token in *row* takes from the others. */
 function follow(svg, row) {
   for (const one of svg.querySelectorAll("[data-to]")) {
-    const own = Number(one.dataset.to) === row, weight = Number(one.dataset.weight), special = one.dataset.special === "true";
+    const own = Number(one.dataset.to) === row,
+      weight = Number(one.dataset.weight),
+      special = one.dataset.special === "true";
     const named = one.dataset.named === "true";
     one.setAttribute("stroke", named ? NAMED : own ? (special ? GREY : ACCENT) : PALE);
-    one.setAttribute("stroke-opacity", own || named ? 0.35 + 0.65 * weight : 0.1 + (special ? 0 : 0.3 * weight));
+    one.setAttribute(
+      "stroke-opacity",
+      own || named ? 0.35 + 0.65 * weight : 0.1 + (special ? 0 : 0.3 * weight),
+    );
   }
-  for (const one of svg.querySelectorAll("text[data-row]")) one.setAttribute("font-weight", Number(one.dataset.row) === row ? 700 : 400);
-  for (const one of svg.querySelectorAll(".band")) one.setAttribute("opacity", Number(one.dataset.row) === row ? 0.12 : 0);
+  for (const one of svg.querySelectorAll("text[data-row]"))
+    one.setAttribute("font-weight", Number(one.dataset.row) === row ? 700 : 400);
+  for (const one of svg.querySelectorAll(".band"))
+    one.setAttribute("opacity", Number(one.dataset.row) === row ? 0.12 : 0);
 }
 
 // The parts
@@ -113,9 +184,13 @@ const GATHERS = "in each: attention, then feed-forward";
 const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length === 1 ? "" : "s"}`;
 /** A heading; in a font that is too wide for its *room*, it is drawn narrower. */
 function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
-  const line = `${number} · ${words}`, pen = document.createElement("canvas").getContext("2d");
+  const line = `${number} · ${words}`,
+    pen = document.createElement("canvas").getContext("2d");
   pen.font = `700 ${size}px ${getComputedStyle(document.body).fontFamily}`;
-  const squeezed = pen.measureText(line).width > room && { textLength: room, lengthAdjust: "spacingAndGlyphs" };
+  const squeezed = pen.measureText(line).width > room && {
+    textLength: room,
+    lengthAdjust: "spacingAndGlyphs",
+  };
   return write(x, y, line, { "font-weight": 700, "font-size": size, ...squeezed });
 }
 const middle = (data, top, row) => top + data.row * (row + 0.5);
@@ -125,19 +200,36 @@ function names(data, x, top, anchor = "end") {
   const { tokens, others } = data;
   const style = { "font-family": MONO, "text-anchor": anchor, "dominant-baseline": "central" };
   const rows = tokens.map(({ text, special }, row) =>
-    write(x, middle(data, top, row), text, { ...style, fill: special ? QUIET : INK, "data-row": row }));
-  if (others) rows.push(write(x, middle(data, top, tokens.length), `${others} others`, { ...style, fill: QUIET }));
+    write(x, middle(data, top, row), text, {
+      ...style,
+      fill: special ? QUIET : INK,
+      "data-row": row,
+    }),
+  );
+  if (others)
+    rows.push(
+      write(x, middle(data, top, tokens.length), `${others} others`, { ...style, fill: QUIET }),
+    );
   return rows;
 }
 
 /** The vectors that are added, and their sum. */
 function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, stage = STAGE) {
   return stages.flatMap(({ name, strip }, i) => {
-    const at = x + i * pitch, sign = i === 0 ? "" : i === stages.length - 1 ? (i > 1 ? "=" : "→") : "+";
+    const at = x + i * pitch,
+      sign = i === 0 ? "" : i === stages.length - 1 ? (i > 1 ? "=" : "→") : "+";
     return [
       stripes(strip, colours, { x: at, y: top, width: stage, height: row * tokens.length }),
-      write(at + stage / 2, top - (i % 2 ? 6 : 21), name, { "text-anchor": "middle", fill: QUIET, "font-size": 12 }),
-      write(at - (pitch - stage) / 2, top + row * tokens.length / 2, sign, { "text-anchor": "middle", "font-size": 16, fill: QUIET }),
+      write(at + stage / 2, top - (i % 2 ? 6 : 21), name, {
+        "text-anchor": "middle",
+        fill: QUIET,
+        "font-size": 12,
+      }),
+      write(at - (pitch - stage) / 2, top + (row * tokens.length) / 2, sign, {
+        "text-anchor": "middle",
+        "font-size": 16,
+        fill: QUIET,
+      }),
     ];
   });
 }
@@ -146,44 +238,67 @@ function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, s
 function ribbons({ weights, link }, data, left, right, top) {
   const bend = (right - left) * 0.45;
   return weights
-    .flatMap((row, to) => row.map((weight, from) => {
-      if (weight < WEAKEST) return null;
-      const start = middle(data, top, from), end = middle(data, top, to);
-      return make("path", {
-        d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`, fill: "none",
-        "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight,
-        "data-special": data.tokens[from]?.special ?? true,
-        "data-named": link?.to === to && link?.from === from,
-      });
-    }))
+    .flatMap((row, to) =>
+      row.map((weight, from) => {
+        if (weight < WEAKEST) return null;
+        const start = middle(data, top, from),
+          end = middle(data, top, to);
+        return make("path", {
+          d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`,
+          fill: "none",
+          "stroke-width": Math.max(1, WIDEST * weight),
+          "data-to": to,
+          "data-weight": weight,
+          "data-special": data.tokens[from]?.special ?? true,
+          "data-named": link?.to === to && link?.from === from,
+        });
+      }),
+    )
     .filter(Boolean);
 }
 
 /** All heads of the open layer as small pictures, each a door, in lines of *width* pixels. */
 function heads({ heads: all, layers, open, colours }, x, y, width, size) {
-  const { number, attention } = layers[open], most = Math.max(1, Math.floor(width / (size + 6)));
+  const { number, attention } = layers[open],
+    most = Math.max(1, Math.floor(width / (size + 6)));
   return all.map((weights, i) => {
-    const left = x + (i % most) * (size + 6), top = y + Math.floor(i / most) * (size + 20), name = `${number}·${i + 1}`;
-    const door = { ...attention.door, set: { ...attention.door.set, head: i + 1 } }, main = i + 1 === layers[open].head;
-    return part("tile", { says: `Head ${name}. Press to see it alone.`, door },
+    const left = x + (i % most) * (size + 6),
+      top = y + Math.floor(i / most) * (size + 20),
+      name = `${number}·${i + 1}`;
+    const door = { ...attention.door, set: { ...attention.door.set, head: i + 1 } },
+      main = i + 1 === layers[open].head;
+    return part(
+      "tile",
+      { says: `Head ${name}. Press to see it alone.`, door },
       make("title", {}, `Head ${name}`),
       tile(weights, colours, { x: left, y: top, width: size, height: size }),
       make("rect", {
-        x: left, y: top, width: size, height: size, fill: "none", stroke: main ? ACCENT : EDGE,
+        x: left,
+        y: top,
+        width: size,
+        height: size,
+        fill: "none",
+        stroke: main ? ACCENT : EDGE,
         "stroke-width": main ? 2.5 : 1,
       }),
-      write(left + size / 2, top + size + 13,
-        i + 1,
-        { "text-anchor": "middle", "font-size": 12, fill: main ? INK : QUIET, "font-weight": main ? 700 : 400 },
-      ),
+      write(left + size / 2, top + size + 13, i + 1, {
+        "text-anchor": "middle",
+        "font-size": 12,
+        fill: main ? INK : QUIET,
+        "font-weight": main ? 700 : 400,
+      }),
     );
   });
 }
 
 /** What the feed-forward half of the open layer does, in lines. */
 function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y, room) {
-  const [before, , after] = lengths, words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
-  const lines = [...(words.length ? [`at ${followed} this raises`, ...words] : []), `length of its vector: ${before} → ${after}`];
+  const [before, , after] = lengths,
+    words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
+  const lines = [
+    ...(words.length ? [`at ${followed} this raises`, ...words] : []),
+    `length of its vector: ${before} → ${after}`,
+  ];
   return [
     write(x, y, "Second half: feed-forward", { "font-weight": 700 }),
     write(x, y + 16, "each word is then changed by itself", { fill: QUIET, "font-size": 12 }),
@@ -195,16 +310,19 @@ function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y
 /** The answers as bars. */
 function bars({ end }, x, y, width) {
   if (!end.bars.length) return [write(x, y + 14, end.what, { fill: QUIET })];
-  const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9), room = letters(width - 50);
+  const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9),
+    room = letters(width - 50);
   return [
     write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 }),
     ...end.bars.flatMap(({ token, share, text }, i) => [
       write(x, y + 28 + 38 * i, clip(token, room), { "font-family": MONO }),
       write(x + width, y + 28 + 38 * i, text, { "text-anchor": "end", fill: QUIET }),
       make("rect", {
-        x, y: y + 33 + 38 * i,
+        x,
+        y: y + 33 + 38 * i,
         width: Math.max(1, width * (end.scored ? Math.abs(share) / longest : share)),
-        height: 7, fill: "#2b6cb0",
+        height: 7,
+        fill: "#2b6cb0",
       }),
     ]),
   ];
@@ -214,22 +332,57 @@ function bars({ end }, x, y, width) {
 
 /** One screen: the parts from left to right, and below them the open layer in detail. */
 function sideBySide(svg, data, width) {
-  const { tokens, layers, open, pieces, end } = data, rows = tokens.length + (data.others > 0), foot = TOP + data.row * rows;
+  const { tokens, layers, open, pieces, end } = data,
+    rows = tokens.length + (data.others > 0),
+    foot = TOP + data.row * rows;
   const compact = width < USUAL_FROM;
   const { label, stage, pitch, bars: room, heading: size } = compact ? COMPACT : USUAL;
-  const start = label + 18, next = start + data.vectors.stages.length * pitch + 10, last = width - room, shown = last - 16 - next;
+  const start = label + 18,
+    next = start + data.vectors.stages.length * pitch + 10,
+    last = width - room,
+    shown = last - 16 - next;
   const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360));
   const each = (shown - wide) / Math.max(1, layers.length - 1);
-  svg.append(...tokens.map((_, row) => make("rect", {
-    class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row,
-    fill: "#2b6cb0", opacity: 0, rx: 4,
-  })));
-  svg.append(part("pieces", pieces, area(0, 0, label, foot), heading(0, 16, 1, pieces.title, size, start - 8), ...names(data, label, TOP)));
-  svg.append(part("vectors", data.vectors,
-    area(start - 6, 0, next - start - 4, foot),
-    heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size, next - start - 8),
-    ...vectors(data, start, TOP, pitch, stage),
-  ));
+  svg.append(
+    ...tokens.map((_, row) =>
+      make("rect", {
+        class: "band",
+        "data-row": row,
+        x: 0,
+        y: TOP + data.row * row,
+        width: last - 10,
+        height: data.row,
+        fill: "#2b6cb0",
+        opacity: 0,
+        rx: 4,
+      }),
+    ),
+  );
+  svg.append(
+    part(
+      "pieces",
+      pieces,
+      area(0, 0, label, foot),
+      heading(0, 16, 1, pieces.title, size, start - 8),
+      ...names(data, label, TOP),
+    ),
+  );
+  svg.append(
+    part(
+      "vectors",
+      data.vectors,
+      area(start - 6, 0, next - start - 4, foot),
+      heading(
+        start,
+        16,
+        2,
+        compact ? data.vectors.title.split(",")[0] : data.vectors.title,
+        size,
+        next - start - 8,
+      ),
+      ...vectors(data, start, TOP, pitch, stage),
+    ),
+  );
   svg.append(
     heading(next, 16, 3, layerCount(layers), size, last - next - 8),
     write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }),
@@ -240,49 +393,108 @@ function sideBySide(svg, data, width) {
     svg.append(column(layer, data, x, here, foot, i === open));
     x += here;
   });
-  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map(
-    (line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 }),
-  ));
+  svg.append(
+    ...[
+      "strips: numbers of its vector,",
+      "blue above 0, orange below;",
+      "orange line: the strongest link",
+    ].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })),
+  );
   if (layers.some(({ answer }) => answer)) {
     svg.append(
-      write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }),
-      write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }),
+      write(next - 8, foot + 18, "answer after", {
+        fill: QUIET,
+        "text-anchor": "end",
+        "font-size": 12,
+      }),
+      write(next - 8, foot + 34, "each layer", {
+        fill: QUIET,
+        "text-anchor": "end",
+        "font-size": 12,
+      }),
     );
   }
-  svg.append(part("end", end, area(last, 0, room, foot), heading(last, 16, 4, end.title, size, room), ...bars(data, last, 34, room)));
+  svg.append(
+    part(
+      "end",
+      end,
+      area(last, 0, room, foot),
+      heading(last, 16, 4, end.title, size, room),
+      ...bars(data, last, 34, room),
+    ),
+  );
   return { height: detail(svg, data, foot + 78, width) };
 }
 
 /** A transparent ground, so that a part can be pressed anywhere. */
 const area = (x, y, width, height) =>
-  make("rect", { class: "ground", x, y, width: Math.max(0, width), height, fill: "transparent", rx: 6 });
+  make("rect", {
+    class: "ground",
+    x,
+    y,
+    width: Math.max(0, width),
+    height,
+    fill: "transparent",
+    rx: 6,
+  });
 
-const headTitle = ({ number, head, link }) => `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
+const headTitle = ({ number, head, link }) =>
+  `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
 
 /** One layer of the wide picture: ribbons where there is room, the vectors behind it, and the answer that it would give. */
 function column(layer, data, x, width, foot, open) {
-  const strip = Math.max(6, Math.min(STAGE, width * 0.35)), right = x + width - strip - 4, { answer, attention } = layer;
+  const strip = Math.max(6, Math.min(STAGE, width * 0.35)),
+    right = x + width - strip - 4,
+    { answer, attention } = layer;
   const says = open ? attention.says : `Layer ${layer.number}. Press to open it.`;
   const body = width >= ROOM ? ribbons(layer, data, x + 3, right - 2, TOP) : [];
   if (width >= 14 || open || layer.number % 5 === 0) {
-    body.push(write(x + width / 2, TOP - 10,
-      open ? (layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer)) : layer.number,
-      { "text-anchor": "middle", "font-size": 12, fill: open ? ACCENT : QUIET, "font-weight": open ? 700 : 400 },
-    ));
-  }
-  body.push(stripes(layer.strip, data.colours, { x: right, y: TOP, width: strip, height: data.row * data.tokens.length }));
-  if (answer && width >= ROOM) {
-    const middle = x + width / 2, style = { "text-anchor": "middle", "font-size": 12 };
     body.push(
-      write(middle, foot + (layer.number % 2 ? 18 : 34),
+      write(
+        x + width / 2,
+        TOP - 10,
+        open
+          ? layer.link
+            ? `${layer.number}·${layer.head}: ${layer.link.words}`
+            : headTitle(layer)
+          : layer.number,
+        {
+          "text-anchor": "middle",
+          "font-size": 12,
+          fill: open ? ACCENT : QUIET,
+          "font-weight": open ? 700 : 400,
+        },
+      ),
+    );
+  }
+  body.push(
+    stripes(layer.strip, data.colours, {
+      x: right,
+      y: TOP,
+      width: strip,
+      height: data.row * data.tokens.length,
+    }),
+  );
+  if (answer && width >= ROOM) {
+    const middle = x + width / 2,
+      style = { "text-anchor": "middle", "font-size": 12 };
+    body.push(
+      write(
+        middle,
+        foot + (layer.number % 2 ? 18 : 34),
         clip(answer.token, Math.floor((2 * width - 8) / 7.3)),
         { ...style, "font-family": MONO },
       ),
-      write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", { ...style, fill: QUIET }),
+      write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", {
+        ...style,
+        fill: QUIET,
+      }),
       make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`),
     );
   }
-  return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } },
+  return part(
+    open ? "attention" : "layer",
+    { says, door: open ? attention.door : { set: { layer: layer.number } } },
     area(x, TOP - 26, width - 2, foot + 82 - TOP),
     ...body,
   );
@@ -296,53 +508,89 @@ function detail(svg, data, y, width) {
   const size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
   svg.append(
-    write(0, y + 4,
+    write(
+      0,
+      y + 4,
       `Layer ${layer.number}, first half: attention (${count} head${count === 1 ? "" : "s"})`,
       { "font-weight": 700 },
     ),
     ...heads(data, 0, y + 30, half, size),
-    write(0, y + 20, "each word takes in something from the others", { fill: QUIET, "font-size": 12 }),
+    write(0, y + 20, "each word takes in something from the others", {
+      fill: QUIET,
+      "font-size": 12,
+    }),
   );
-  svg.append(part("feed-forward", layer.feed_forward,
-    area(half + 10, y - 12, width - half - 10, 120),
-    ...feedForward(layer, data.followed, half + 18, y + 4, 60),
-  ));
+  svg.append(
+    part(
+      "feed-forward",
+      layer.feed_forward,
+      area(half + 10, y - 12, width - half - 10, 120),
+      ...feedForward(layer, data.followed, half + 18, y + 4, 60),
+    ),
+  );
   return y + Math.max(30 + lines * (size + 20), 120);
 }
 
 /** A phone: the parts one below the other, one layer open. */
 function stacked(svg, data, width) {
-  const { tokens, layers, open, pieces, end } = data, rows = tokens.length + (data.others > 0);
-  const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length), foot = 24 + TOP + data.row * rows;
-  svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, 24 + TOP)));
-  svg.append(part("vectors", data.vectors,
-    area(LABEL + 6, 22, width - LABEL - 6, foot - 22),
-    heading(LABEL + 14, 38, 2, data.vectors.title),
-    ...vectors(data, LABEL + 14 + (pitch - STAGE) / 2, 24 + TOP, pitch),
-  ));
+  const { tokens, layers, open, pieces, end } = data,
+    rows = tokens.length + (data.others > 0);
+  const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length),
+    foot = 24 + TOP + data.row * rows;
+  svg.append(
+    part(
+      "pieces",
+      pieces,
+      area(0, 0, LABEL, foot),
+      heading(0, 16, 1, pieces.title),
+      ...names(data, LABEL, 24 + TOP),
+    ),
+  );
+  svg.append(
+    part(
+      "vectors",
+      data.vectors,
+      area(LABEL + 6, 22, width - LABEL - 6, foot - 22),
+      heading(LABEL + 14, 38, 2, data.vectors.title),
+      ...vectors(data, LABEL + 14 + (pitch - STAGE) / 2, 24 + TOP, pitch),
+    ),
+  );
   let y = foot + 34;
-  svg.append(heading(0, y, 3, layerCount(layers)), write(0, y + 19, GATHERS, { fill: QUIET, "font-size": 12 }));
+  svg.append(
+    heading(0, y, 3, layerCount(layers)),
+    write(0, y + 19, GATHERS, { fill: QUIET, "font-size": 12 }),
+  );
   y += 32;
-  layers.forEach((layer, i) => { y = i === open ? unfolded(svg, data, layer, y, width) : folded(svg, layer, y, width); });
-  svg.append(part("end", end,
-    area(0, y + 8, width, 60 + 38 * end.bars.length),
-    heading(0, y + 30, 4, end.title),
-    ...bars(data, 0, y + 48, width),
-  ));
+  layers.forEach((layer, i) => {
+    y = i === open ? unfolded(svg, data, layer, y, width) : folded(svg, layer, y, width);
+  });
+  svg.append(
+    part(
+      "end",
+      end,
+      area(0, y + 8, width, 60 + 38 * end.bars.length),
+      heading(0, y + 30, 4, end.title),
+      ...bars(data, 0, y + 48, width),
+    ),
+  );
   return { height: y + 70 + 38 * end.bars.length };
 }
 
 function folded(svg, { number, answer }, y, width) {
   const says = `Layer ${number}. Press to open it.`;
-  svg.append(part("layer", { says, door: { set: { layer: number } } },
-    area(0, y, width, 42),
-    make("line", { x1: 0, x2: width, y1: y + 43, y2: y + 43, stroke: EDGE }),
-    write(0, y + 26, `Layer ${number}`),
-    write(width, y + 26,
-      answer ? `${clip(answer.token, 14)} ${answer.share} ›` : "›",
-      { "text-anchor": "end", fill: QUIET },
+  svg.append(
+    part(
+      "layer",
+      { says, door: { set: { layer: number } } },
+      area(0, y, width, 42),
+      make("line", { x1: 0, x2: width, y1: y + 43, y2: y + 43, stroke: EDGE }),
+      write(0, y + 26, `Layer ${number}`),
+      write(width, y + 26, answer ? `${clip(answer.token, 14)} ${answer.share} ›` : "›", {
+        "text-anchor": "end",
+        fill: QUIET,
+      }),
     ),
-  ));
+  );
   return y + 44;
 }
 
@@ -352,22 +600,32 @@ function unfolded(svg, data, layer, y, width) {
   const size = 40;
   const count = Math.floor(width / (size + 6));
   const lines = Math.ceil(data.heads.length / count);
-  svg.append(part("attention", layer.attention,
-    area(0, y, width, foot - y),
-    write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
-    ...names(data, LABEL, top),
-    ...names({ ...data, others: 0 }, width - LABEL, top, "start"),
-    ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top),
-  ));
   svg.append(
-    write(0, foot + 26, `First half: attention (${data.heads.length} heads)`, { "font-weight": 700 }),
+    part(
+      "attention",
+      layer.attention,
+      area(0, y, width, foot - y),
+      write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
+      ...names(data, LABEL, top),
+      ...names({ ...data, others: 0 }, width - LABEL, top, "start"),
+      ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top),
+    ),
+  );
+  svg.append(
+    write(0, foot + 26, `First half: attention (${data.heads.length} heads)`, {
+      "font-weight": 700,
+    }),
     ...heads(data, 0, foot + 36, width, size),
   );
   const below = foot + 36 + lines * (size + 20) + 18;
-  svg.append(part("feed-forward", layer.feed_forward,
-    area(0, below - 16, width, 120),
-    ...feedForward(layer, data.followed, 0, below, letters(width) + 4),
-  ));
+  svg.append(
+    part(
+      "feed-forward",
+      layer.feed_forward,
+      area(0, below - 16, width, 120),
+      ...feedForward(layer, data.followed, 0, below, letters(width) + 4),
+    ),
+  );
   return below + 50 + 17 * (layer.raised.length ? layer.raised.length + 1 : 0);
 }
 
@@ -396,4 +654,5 @@ export function open(figure, host, jump, by = 1) {
   observer.observe(host);
   return () => observer.disconnect();
 }
-const FIRST = "Point at a part to read what it does; press it to look inside. Arrow keys go from part to part and from token to token.";
+const FIRST =
+  "Point at a part to read what it does; press it to look inside. Arrow keys go from part to part and from token to token.";

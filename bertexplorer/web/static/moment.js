@@ -2,27 +2,41 @@
 // "fetch" if it must be downloaded.
 import { h } from "./kit.js";
 
-const PLAY_MS = 700;  // that an answer stays before the next step
+const PLAY_MS = 700; // that an answer stays before the next step
 const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
 
 class Moment extends HTMLElement {
   #series = [];
   #playing = false;
-  #timer = null;  // of the next step
-  keys = false;  // whether a key was the last to move the slider
+  #timer = null; // of the next step
+  keys = false; // whether a key was the last to move the slider
 
   connectedCallback() {
     if (this.firstChild) return;
     this.className = "setting";
     this.label = h("label", { for: "moment-at" });
     this.slider = h("input", {
-      type: "range", id: "moment-at", min: 0, step: 1,
+      type: "range",
+      id: "moment-at",
+      min: 0,
+      step: 1,
       oninput: () => this.#move(false),
-      onchange: () => { if (!this.keys) this.#move(true); },
-      onpointerdown: () => { this.keys = false; },
-      onkeydown: ({ key, repeat }) => { this.keys = true; if (key === "Enter" && !repeat) this.#move(true); },
+      onchange: () => {
+        if (!this.keys) this.#move(true);
+      },
+      onpointerdown: () => {
+        this.keys = false;
+      },
+      onkeydown: ({ key, repeat }) => {
+        this.keys = true;
+        if (key === "Enter" && !repeat) this.#move(true);
+      },
     });
-    this.button = h("button", { type: "button", id: "moment-play", onclick: () => this.#play(!this.#playing) }, "Play");
+    this.button = h(
+      "button",
+      { type: "button", id: "moment-play", onclick: () => this.#play(!this.#playing) },
+      "Play",
+    );
     this.append(this.label, this.button, this.slider);
   }
 
@@ -45,7 +59,9 @@ class Moment extends HTMLElement {
     this.#timer = setTimeout(() => this.#go(Number(this.slider.value) + 1), PLAY_MS);
   }
 
-  stop() { if (this.#playing) this.#play(false); }
+  stop() {
+    if (this.#playing) this.#play(false);
+  }
 
   /** Play from the position of the slider, at its end from the start. */
   #play(on) {
@@ -59,7 +75,10 @@ class Moment extends HTMLElement {
 
   /** Move to a checkpoint; stop at the end, and at one that must be downloaded. */
   #go(to) {
-    if (to >= this.#series.length || this.#series[to][2]) { this.stop(); return; }
+    if (to >= this.#series.length || this.#series[to][2]) {
+      this.stop();
+      return;
+    }
     this.slider.value = to;
     this.#move(false);
   }
@@ -67,9 +86,13 @@ class Moment extends HTMLElement {
   /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not
    *  fetched. */
   #move(released) {
-    const chosen = this.#series[this.slider.value], size = chosen[2];
-    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download${this.keys ? ", with Enter" : ""}` : "");
-    if (released === Boolean(size)) this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
+    const chosen = this.#series[this.slider.value],
+      size = chosen[2];
+    this.label.textContent =
+      step(chosen) +
+      (size ? `, ${Math.round(size)} MB to download${this.keys ? ", with Enter" : ""}` : "");
+    if (released === Boolean(size))
+      this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
   }
 }
 customElements.define("bx-moment", Moment);

@@ -4,27 +4,69 @@ import { h, roving } from "./kit.js";
 
 class Nav extends HTMLElement {
   #views = {};
-  #last = {};  // group -> its last view
+  #last = {}; // group -> its last view
 
   /** *views*: name -> {topic, title, …}; *doors*: title -> {about, views}; *more*: doors to other pages. */
   draw(views, doors, more = []) {
     this.#views = views;
     this.#group(doors);
-    this.doors = h("div", { class: "doors", role: "group", "aria-label": "Start here" },
-      Object.keys(doors).map((title) => h("button", {
-        type: "button", class: "door", "data-group": title,
-        onclick: () => this.#go(this.#last[title] ?? this.#of(title)[0], "door"),
-      }, h("strong", {}, title), h("small", {}, doors[title].about))),
+    this.doors = h(
+      "div",
+      { class: "doors", role: "group", "aria-label": "Start here" },
+      Object.keys(doors).map((title) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "door",
+            "data-group": title,
+            onclick: () => this.#go(this.#last[title] ?? this.#of(title)[0], "door"),
+          },
+          h("strong", {}, title),
+          h("small", {}, doors[title].about),
+        ),
+      ),
       more,
     );
     this.group = h("span", { class: "group" });
-    this.views = h("div", { class: "views", role: "tablist", "aria-label": "View" },
-      Object.keys(views).sort((a, b) => this.#place(a, doors) - this.#place(b, doors)).map((name) => h("button", {
-        type: "button", class: "view", role: "tab", "data-view": name, onclick: () => this.#go(name),
-      }, views[name].title)));
-    roving(this.views, () => [...this.views.children].filter((one) => !one.hidden), (tab) => this.#go(tab.dataset.view));
-    this.all = h("button", { type: "button", class: "quiet all", "aria-haspopup": "dialog", onclick: () => this.#openAll() }, "All views");
-    this.replaceChildren(this.doors, h("div", { class: "related" }, this.group, this.views, this.all));
+    this.views = h(
+      "div",
+      { class: "views", role: "tablist", "aria-label": "View" },
+      Object.keys(views)
+        .sort((a, b) => this.#place(a, doors) - this.#place(b, doors))
+        .map((name) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "view",
+              role: "tab",
+              "data-view": name,
+              onclick: () => this.#go(name),
+            },
+            views[name].title,
+          ),
+        ),
+    );
+    roving(
+      this.views,
+      () => [...this.views.children].filter((one) => !one.hidden),
+      (tab) => this.#go(tab.dataset.view),
+    );
+    this.all = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet all",
+        "aria-haspopup": "dialog",
+        onclick: () => this.#openAll(),
+      },
+      "All views",
+    );
+    this.replaceChildren(
+      this.doors,
+      h("div", { class: "related" }, this.group, this.views, this.all),
+    );
   }
 
   /** Mark *view* as the current one. */
@@ -55,27 +97,61 @@ class Nav extends HTMLElement {
   }
 
   /** The place of *view* behind its door, -1 for a view without one. */
-  #place(view, doors) { return (doors[this.#views[view].group]?.views ?? []).indexOf(view); }
+  #place(view, doors) {
+    return (doors[this.#views[view].group]?.views ?? []).indexOf(view);
+  }
 
-  #of(group) { return [...this.views.children].map((tab) => tab.dataset.view).filter((name) => this.#views[name].group === group); }
+  #of(group) {
+    return [...this.views.children]
+      .map((tab) => tab.dataset.view)
+      .filter((name) => this.#views[name].group === group);
+  }
 
-  #go(view, way = "view") { this.dispatchEvent(new CustomEvent(way, { detail: view })); }
+  #go(view, way = "view") {
+    this.dispatchEvent(new CustomEvent(way, { detail: view }));
+  }
 
   /** All views by topic, each with the name that the command line, Python and HTTP have for it. */
   #openAll() {
     const current = this.views.querySelector("[aria-selected=true]")?.dataset.view;
     const topics = [...new Set(Object.values(this.#views).map((view) => view.topic))];
-    const entry = (name) => h("button", {
-      type: "button", "data-view": name, "aria-current": name === current && "true", autofocus: name === current,
-      onclick: () => { dialog.close(); this.#go(name); },
-    }, h("strong", {}, this.#views[name].title), " ", h("code", {}, name), h("small", {}, this.#views[name].question));
-    const section = (topic) => h("section", {}, h("h3", {}, topic),
-      Object.keys(this.#views).filter((name) => this.#views[name].topic === topic).map(entry));
-    const dialog = h("dialog", { class: "all-views", "aria-labelledby": "all-views", onclose: () => dialog.remove() },
-      h("header", {},
+    const entry = (name) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-view": name,
+          "aria-current": name === current && "true",
+          autofocus: name === current,
+          onclick: () => {
+            dialog.close();
+            this.#go(name);
+          },
+        },
+        h("strong", {}, this.#views[name].title),
+        " ",
+        h("code", {}, name),
+        h("small", {}, this.#views[name].question),
+      );
+    const section = (topic) =>
+      h(
+        "section",
+        {},
+        h("h3", {}, topic),
+        Object.keys(this.#views)
+          .filter((name) => this.#views[name].topic === topic)
+          .map(entry),
+      );
+    const dialog = h(
+      "dialog",
+      { class: "all-views", "aria-labelledby": "all-views", onclose: () => dialog.remove() },
+      h(
+        "header",
+        {},
         h("h2", { id: "all-views" }, "All views"),
         h("p", {}, "In grey: the name on the command line, in links and, with _ for -, in Python."),
-        h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Close")),
+        h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Close"),
+      ),
       h("div", { class: "topics" }, topics.map(section)),
     );
     this.append(dialog);

@@ -3,13 +3,15 @@
 export const sum = (values) => values.reduce((total, one) => total + one, 0);
 export const mean = (values) => sum(values) / values.length;
 export const range = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i);
-export const argmax = (values) => values.reduce((best, one, i) => (one > values[best] ? i : best), 0);
+export const argmax = (values) =>
+  values.reduce((best, one, i) => (one > values[best] ? i : best), 0);
 export const most = (values) => values.reduce((best, one) => (one > best ? one : best), -Infinity);
 export const least = (values) => values.reduce((best, one) => (one < best ? one : best), Infinity);
 export const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b), half = (sorted.length - 1) / 2;
+  const sorted = [...values].sort((a, b) => a - b),
+    half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
 
@@ -32,7 +34,10 @@ export const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
 /** The sum of *rows*, each times its weight, divided by their count unless there are *weights*. */
 export function meanRow(rows, weights = null) {
   const out = new Float64Array(rows[0].length);
-  rows.forEach((row, j) => { for (let i = 0; i < out.length; i += 1) out[i] += weights ? weights[j] * row[i] : row[i] / rows.length; });
+  rows.forEach((row, j) => {
+    for (let i = 0; i < out.length; i += 1)
+      out[i] += weights ? weights[j] * row[i] : row[i] / rows.length;
+  });
   return out;
 }
 
@@ -51,7 +56,9 @@ export function topk(values, count) {
 
 /** The number below which *share* of *values* lie, between neighbours in proportion. */
 export function percentile(values, share) {
-  const sorted = Float64Array.from(values).sort(), at = share * (sorted.length - 1), low = Math.floor(at);
+  const sorted = Float64Array.from(values).sort(),
+    at = share * (sorted.length - 1),
+    low = Math.floor(at);
   return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
 }
 

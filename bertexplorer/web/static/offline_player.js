@@ -5,8 +5,12 @@ import { ATTEMPTS, BUTTONS, judge, verdict } from "./grading.js";
 function toFragment(tree) {
   const box = document.createDocumentFragment();
   for (const part of tree) {
-    if (typeof part === "string") { box.append(part); continue; }
-    const away = part[1].href?.startsWith("/"), one = document.createElement(away ? "span" : part[0]);  // the link does not work in a file
+    if (typeof part === "string") {
+      box.append(part);
+      continue;
+    }
+    const away = part[1].href?.startsWith("/"),
+      one = document.createElement(away ? "span" : part[0]); // the link does not work in a file
     for (const [key, value] of Object.entries(part[1])) if (!away) one.setAttribute(key, value);
     one.append(toFragment(part[2]));
     box.append(one);
@@ -14,19 +18,27 @@ function toFragment(tree) {
   return box;
 }
 
-const QUESTIONS = ["predict", "choice", "number", "find", "click", "say", "share"], done = new Set();
+const QUESTIONS = ["predict", "choice", "number", "find", "click", "say", "share"],
+  done = new Set();
 
 /** Show the lesson up to the first open question; later parts would give its answer away. */
 function advance() {
-  const parts = [...document.body.children], open = parts.findIndex((one) => QUESTIONS.includes(one.dataset.kind) && !done.has(one.id));
-  parts.forEach((one, i) => { one.hidden = open >= 0 && i > open; });
+  const parts = [...document.body.children],
+    open = parts.findIndex((one) => QUESTIONS.includes(one.dataset.kind) && !done.has(one.id));
+  parts.forEach((one, i) => {
+    one.hidden = open >= 0 && i > open;
+  });
 }
 
 function goOnButton(section) {
   const button = document.createElement("button");
   button.textContent = "Go on";
   button.lang = "en";
-  button.addEventListener("click", () => { done.add(section.id); button.remove(); advance(); });
+  button.addEventListener("click", () => {
+    done.add(section.id);
+    button.remove();
+    advance();
+  });
   return button;
 }
 
@@ -37,12 +49,19 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   const view = section.querySelector(".view");
   const inputs = [...section.querySelectorAll("input, textarea")];
   let attempts = 0;
-  const line = (...parts) => { const p = document.createElement("p"); p.append(...parts); said.append(p); };
+  const line = (...parts) => {
+    const p = document.createElement("p");
+    p.append(...parts);
+    said.append(p);
+  };
 
   /** Grade *answer*, and say what there is to say. */
   const check = (answer) => {
     const { status, answer: graded } = judge(key, answer, attempts + 1);
-    if (status !== 200) { said.textContent = graded.detail; return; }
+    if (status !== 200) {
+      said.textContent = graded.detail;
+      return;
+    }
     attempts += 1;
     said.replaceChildren();
     const { right, text, done, after } = graded;
@@ -51,7 +70,8 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     said.append(toFragment(text));
     const shown = kind === "click" ? [key.right.join(", ")] : graded.answer;
     if (done && right === false && kind !== "predict") line("Answer: ", toFragment(shown));
-    if (graded.shares.length) line("BERT: ", graded.shares.map((share) => `${Math.round(100 * share)} %`).join(", "));
+    if (graded.shares.length)
+      line("BERT: ", graded.shares.map((share) => `${Math.round(100 * share)} %`).join(", "));
     if (kind === "say") {
       line("A model answer: ", toFragment(graded.answer));
       line("Does yours do this, too?");
@@ -60,7 +80,8 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     said.append(toFragment(after));
     if (!done) return;
     if (view) view.hidden = false;
-    for (const one of section.querySelectorAll("input, textarea, .check, [data-token]")) one.disabled = true;
+    for (const one of section.querySelectorAll("input, textarea, .check, [data-token]"))
+      one.disabled = true;
   };
 
   /** A find cannot be graded in a file: show its hint, and one that works. */
@@ -78,24 +99,39 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     else check(at);
   };
   const press = {
-    predict: choose, choice: choose, find: hint, number: () => check(inputs[0].value), say: () => check(inputs[0].value),
+    predict: choose,
+    choice: choose,
+    find: hint,
+    number: () => check(inputs[0].value),
+    say: () => check(inputs[0].value),
     share: () => check(inputs.map((one) => Number(one.value) || 0)),
   };
-  if (key.problem) { said.textContent = `Not on this checkpoint: ${key.problem}`; done.add(section.id); continue; }
-  if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", toFragment(key.text)); continue; }
+  if (key.problem) {
+    said.textContent = `Not on this checkpoint: ${key.problem}`;
+    done.add(section.id);
+    continue;
+  }
+  if (kind === "claim") {
+    line(key.holds ? "Measured: " : "Not on this checkpoint: ", toFragment(key.text));
+    continue;
+  }
   if (kind === "click") {
     section.append(goOnButton(section));
     const captions = section.querySelectorAll(".view figcaption");
-    captions.forEach((one) => { one.hidden = true; });  // they may say what to press
+    captions.forEach((one) => {
+      one.hidden = true;
+    }); // they may say what to press
     for (const button of section.querySelectorAll("[data-token]"))
       button.addEventListener("click", () => {
         check(button.dataset.token);
-        captions.forEach((one) => { one.hidden = attempts < ATTEMPTS && !key.right.includes(button.dataset.token); });
+        captions.forEach((one) => {
+          one.hidden = attempts < ATTEMPTS && !key.right.includes(button.dataset.token);
+        });
       });
     continue;
   }
   if (!press[kind]) continue;
-  if (view && kind !== "find") view.hidden = true;  // until there is a guess
+  if (view && kind !== "find") view.hidden = true; // until there is a guess
   section.append(goOnButton(section));
   const button = document.createElement("button");
   button.textContent = kind === "find" ? "Show a hint" : BUTTONS[kind];

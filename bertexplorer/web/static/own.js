@@ -6,11 +6,11 @@ import { defaultsOf } from "./settings.js";
 const HOLE = /\[MASK\]|<mask>/;
 
 export class Own {
-  text = null;  // {text, pair, hidden, picked}, while an example stands in for it
-  #options = {};  // of the view, with that text
-  #why = "";  // the example is shown
-  #standsIn = "";  // the view whose example it is
-  #opened = "";  // the view that was opened last, until it has answered or the person has changed something
+  text = null; // {text, pair, hidden, picked}, while an example stands in for it
+  #options = {}; // of the view, with that text
+  #why = ""; // the example is shown
+  #standsIn = ""; // the view whose example it is
+  #opened = ""; // the view that was opened last, until it has answered or the person has changed something
 
   /** *views*, *opening*: of the schema; *checkpoint*: the person's. */
   constructor({ views, opening, site }, checkpoint) {
@@ -22,7 +22,13 @@ export class Own {
 
   /** What the browser's history keeps, so that Back and a reload find it again. */
   get kept() {
-    return { text: this.text, options: this.#options, standsIn: this.#standsIn, why: this.#why, checkpoint: this.checkpoint };
+    return {
+      text: this.text,
+      options: this.#options,
+      standsIn: this.#standsIn,
+      why: this.#why,
+      checkpoint: this.checkpoint,
+    };
   }
 
   set kept(kept) {
@@ -42,7 +48,9 @@ export class Own {
   }
 
   /** Whether the state *now* shows an example that stands in for the person's text. */
-  isAway(now) { return this.text !== null && this.#standsIn === now.view; }
+  isAway(now) {
+    return this.text !== null && this.#standsIn === now.view;
+  }
 
   /** The person's text, and what they hid and picked in it. */
   of(now) {
@@ -52,12 +60,17 @@ export class Own {
 
   /** The change of the state *now* that opens *view*, with the person's own text. If it is refused, see `instead`. */
   open(view, now) {
-    const checkpoint = this.checkpointFor(view), own = this.of(now);
+    const checkpoint = this.checkpointFor(view),
+      own = this.of(now);
     this.changed();
     this.#opened = view;
     const borrowed = checkpoint !== this.checkpoint;
     if (borrowed && (own.hidden || HOLE.test(own.text))) {
-      return { view, checkpoint, ...this.#example(view, own, defaultsOf(this.views[view]), "your text has a hidden word") };
+      return {
+        view,
+        checkpoint,
+        ...this.#example(view, own, defaultsOf(this.views[view]), "your text has a hidden word"),
+      };
     }
     return { ...own, view, checkpoint };
   }
@@ -71,7 +84,8 @@ export class Own {
   /** What to ask instead, as the view that was just opened refuses the state *now*: with another checkpoint, then with the view's
    *  first example. Null if a person has changed something since, or if nothing is left to try. */
   instead(now, { detail, missing }) {
-    const { views, opening } = this, view = views[now.view];
+    const { views, opening } = this,
+      view = views[now.view];
     if (this.#opened !== now.view) return null;
     const checkpoint = { head: opening.checkpoint, tuned: views.answer?.checkpoint }[missing];
     if (checkpoint && checkpoint !== now.checkpoint) return { checkpoint };
@@ -88,7 +102,10 @@ export class Own {
     this.#options = options;
     this.#why = why;
     return {
-      text: example.text, pair: example.pair, hidden: "", picked: example.picked,
+      text: example.text,
+      pair: example.pair,
+      hidden: "",
+      picked: example.picked,
       options: { ...defaultsOf(this.views[view]), ...example.options },
     };
   }
@@ -113,18 +130,25 @@ export class Own {
   }
 
   /** The opened view has answered. */
-  answered() { this.#opened = ""; }
+  answered() {
+    this.#opened = "";
+  }
 
   /** What the page says about an answer to the state *now*: [words, [label, what a press does] …], or null. *back*, *use*: the actions.
    *  @returns {[string, [string, () => void][]] | null} */
   note(now, { back, use }) {
-    const { views, checkpoint } = this, view = views[now.view], words = [], buttons = [];
+    const { views, checkpoint } = this,
+      view = views[now.view],
+      words = [],
+      buttons = [];
     if (now.checkpoint !== checkpoint) {
       const borrows = view.checkpoint === now.checkpoint;
-      words.push(borrows
-        ? `This view needs a fine-tuned checkpoint, and shows ${now.checkpoint}. The other views stay with ${checkpoint}.`
-        : `This is ${now.checkpoint}, for this view alone. The other views stay with ${checkpoint}.`);
-      if (!this.site) buttons.push([`Use ${now.checkpoint} everywhere`, () => use(now.checkpoint)]);  // a site has one alone
+      words.push(
+        borrows
+          ? `This view needs a fine-tuned checkpoint, and shows ${now.checkpoint}. The other views stay with ${checkpoint}.`
+          : `This is ${now.checkpoint}, for this view alone. The other views stay with ${checkpoint}.`,
+      );
+      if (!this.site) buttons.push([`Use ${now.checkpoint} everywhere`, () => use(now.checkpoint)]); // a site has one alone
       if (!borrows) buttons.push([`Back to ${checkpoint}`, () => use(checkpoint)]);
     }
     if (this.isAway(now)) {
@@ -138,6 +162,6 @@ export class Own {
 /** The first sentence of an error, as a part of another one. */
 const firstClause = (error) => {
   const [sentence] = error.split(/\.(?= [A-Z]|$)/);
-  const isPlain = /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence);  // else it may begin with a name
+  const isPlain = /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence); // else it may begin with a name
   return isPlain ? sentence[0].toLowerCase() + sentence.slice(1) : sentence;
 };

@@ -4,7 +4,7 @@
 /** @import { State } from "./state.js" */
 
 export class Panel extends HTMLElement {
-  #texts = { text: "", pair: "" };  // of the answer on the screen
+  #texts = { text: "", pair: "" }; // of the answer on the screen
   /** @type {State} */
   state;
   strip;
@@ -12,7 +12,9 @@ export class Panel extends HTMLElement {
   form;
 
   /** Change a setting, as a form fires it. */
-  setting({ name, value, soon }) { this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }); }
+  setting({ name, value, soon }) {
+    this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon });
+  }
 
   /** Take a press on the strip: the spans that it hides or picks, or the mask that it fills. */
   press(detail) {
@@ -38,7 +40,8 @@ export class Panel extends HTMLElement {
    *  @param {View} view
    *  @param {Card} [checkpoint] */
   showSettings(view, checkpoint) {
-    const { now } = this.state, { layers, heads } = checkpoint ?? {};
+    const { now } = this.state,
+      { layers, heads } = checkpoint ?? {};
     this.form.draw(now.view, view.settings);
     this.form.fill(now.options, layers ? { layers, heads } : {});
   }

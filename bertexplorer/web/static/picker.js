@@ -10,27 +10,74 @@ class Picker extends HTMLElement {
     this.list = h("select", { id: "checkpoint-list" });
     choosing(this.list, (name) => this.#fire("use", name));
     this.box = h("input", {
-      id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
-      onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#fire("use", this.box.value.trim()); },
+      id: "checkpoint-name",
+      type: "text",
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-describedby": "checkpoint-help",
+      onkeydown: (event) => {
+        if (event.key === "Enter" && this.box.value.trim())
+          this.#fire("use", this.box.value.trim());
+      },
     });
     this.precisions = precisions.map((one) =>
-      h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#fire("precision", one) }));
+      h("input", {
+        type: "radio",
+        name: "precision",
+        value: one,
+        onchange: () => this.#fire("precision", one),
+      }),
+    );
     this.facts = h("dl", { class: "facts" });
     this.table = h("tbody");
-    const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) => h("th", { scope: "col" }, title));
-    this.drawer = h("details", { id: "picker", ontoggle: () => { if (this.drawer.open) this.refresh(); } },
+    const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) =>
+      h("th", { scope: "col" }, title),
+    );
+    this.drawer = h(
+      "details",
+      {
+        id: "picker",
+        ontoggle: () => {
+          if (this.drawer.open) this.refresh();
+        },
+      },
       this.summary,
-      h("div", { class: "drawer" },
-        h("div", { class: "setting", id: "checkpoint", hidden: only }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
-          h("label", { for: "checkpoint-name" }, "Another one"), this.box,
-          h("small", { id: "checkpoint-help" }, "A hub name, or a folder of the models folder. Press Enter.")),
-        h("fieldset", { class: "setting", id: "precision", hidden: only }, h("legend", {}, "Precision"), h("div", { class: "choices" },
-          this.precisions.map((one) => h("label", {}, one, " ", one.value)))),
+      h(
+        "div",
+        { class: "drawer" },
+        h(
+          "div",
+          { class: "setting", id: "checkpoint", hidden: only },
+          h("label", { for: "checkpoint-list" }, "Checkpoint"),
+          this.list,
+          h("label", { for: "checkpoint-name" }, "Another one"),
+          this.box,
+          h(
+            "small",
+            { id: "checkpoint-help" },
+            "A hub name, or a folder of the models folder. Press Enter.",
+          ),
+        ),
+        h(
+          "fieldset",
+          { class: "setting", id: "precision", hidden: only },
+          h("legend", {}, "Precision"),
+          h(
+            "div",
+            { class: "choices" },
+            this.precisions.map((one) => h("label", {}, one, " ", one.value)),
+          ),
+        ),
         this.facts,
-        h("details", { class: "catalogue", hidden: only },
+        h(
+          "details",
+          { class: "catalogue", hidden: only },
           h("summary", {}, "All checkpoints and their facts"),
-          h("div", { class: "scroll", tabindex: "0" },
-            h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table)),
+          h(
+            "div",
+            { class: "scroll", tabindex: "0" },
+            h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table),
+          ),
         ),
       ),
     );
@@ -42,23 +89,40 @@ class Picker extends HTMLElement {
       }
     });
     document.addEventListener("pointerdown", (event) => {
-      if (window.innerWidth > 640 && !this.contains(/** @type {Node} */ (event.target))) this.drawer.open = false;
+      if (window.innerWidth > 640 && !this.contains(/** @type {Node} */ (event.target)))
+        this.drawer.open = false;
     });
   }
 
   /** Update the list from the server. */
   async refresh() {
-    const checkpoints = await ask("checkpoints").then(({ answer }) => answer).catch(() => null);
+    const checkpoints = await ask("checkpoints")
+      .then(({ answer }) => answer)
+      .catch(() => null);
     if (!Array.isArray(checkpoints)) return;
-    this.list.replaceChildren(...checkpoints.map(({ name, label }) => h("option", { value: name }, label)));
+    this.list.replaceChildren(
+      ...checkpoints.map(({ name, label }) => h("option", { value: name }, label)),
+    );
     this.#choose(this.name);
     const cells = (one) => [
-      one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "),
-      one.licence, one.here ? "yes" : "no",
+      one.name,
+      `${one.parameters_m} M`,
+      one.megabytes.toLocaleString("en"),
+      one.heads.join(", "),
+      one.licence,
+      one.here ? "yes" : "no",
     ];
-    this.table.replaceChildren(...checkpoints
-      .filter((one) => one.about)
-      .map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
+    this.table.replaceChildren(
+      ...checkpoints
+        .filter((one) => one.about)
+        .map((one) =>
+          h(
+            "tr",
+            { title: one.about },
+            cells(one).map((cell) => h("td", {}, cell)),
+          ),
+        ),
+    );
   }
 
   /** Show the checkpoint in use, and its facts. */
@@ -69,15 +133,21 @@ class Picker extends HTMLElement {
     if (this.named.dataset.label === label) return;
     this.named.dataset.label = label;
     this.named.replaceChildren(h("span", { class: "prefix" }, "Checkpoint: "), label);
-    if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
+    if (checkpoint)
+      this.facts.replaceChildren(
+        ...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]),
+      );
   }
 
   #choose(name) {
     this.name = name;
-    if (![...this.list.options].some((one) => one.value === name)) this.list.prepend(h("option", { value: name }, name));
+    if (![...this.list.options].some((one) => one.value === name))
+      this.list.prepend(h("option", { value: name }, name));
     this.list.value = name;
   }
 
-  #fire(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+  #fire(kind, detail) {
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
 }
 customElements.define("bx-picker", Picker);

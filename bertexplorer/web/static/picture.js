@@ -4,18 +4,38 @@ import { draw as drawMarks } from "./marks.js";
 import { isSpace, spaceOf } from "./marks_space.js";
 import { draw } from "./model_picture.js";
 
-const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
-const LARGEST = 100_000;  // characters of a drawing
+const EDGE = 28,
+  SIZE = 13,
+  LINE = 20,
+  NARROWEST = 720; // pixels
+const LARGEST = 100_000; // characters of a drawing
 
 /** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
 export async function picture(kind, { figure: given, shown, question, above, below }) {
-  const figure = drawnAs(given), width = Math.max(shown, NARROWEST), height = heightOf(figure, width), wrap = wrapper(width);
-  const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
+  const figure = drawnAs(given),
+    width = Math.max(shown, NARROWEST),
+    height = heightOf(figure, width),
+    wrap = wrapper(width);
+  const top = above.flatMap(wrap),
+    foot = below.flatMap(wrap),
+    start = 3 * LINE + LINE * top.length;
   const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
   const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
-  const line = (text, y, more = {}) => svg.append(make("text", {
-    x: EDGE, y, "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more,
-  }, text));
+  const line = (text, y, more = {}) =>
+    svg.append(
+      make(
+        "text",
+        {
+          x: EDGE,
+          y,
+          "font-family": "sans-serif",
+          "font-size": SIZE,
+          fill: "#333b47",
+          ...more,
+        },
+        text,
+      ),
+    );
   svg.append(make("rect", { ...size, fill: "#ffffff" }));
   line(question, 2 * LINE, { "font-size": 17, "font-weight": "bold" });
   top.forEach((text, i) => line(text, (3 + i) * LINE));
@@ -32,7 +52,8 @@ function wrapper(width) {
     const lines = [];
     for (const word of text.split(/\s+/).filter(Boolean)) {
       const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-      if (lines.length && ruler.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+      if (lines.length && ruler.measureText(longer).width <= width)
+        lines[lines.length - 1] = longer;
       else lines.push(word);
     }
     return lines;
@@ -41,12 +62,16 @@ function wrapper(width) {
 
 /** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */
 export async function drawing(given, width) {
-  const figure = drawnAs(given), wide = Math.max(width, NARROWEST), height = heightOf(figure, wide);
+  const figure = drawnAs(given),
+    wide = Math.max(width, NARROWEST),
+    height = heightOf(figure, wide);
   const svg = await redraw(figure, wide, height);
-  svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may extend beyond the edge
+  svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`); // headings may extend beyond the edge
   slim(svg);
   const source = `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
-  return source.length > LARGEST ? rasterize(source, { width: wide, height }, "image/webp") : source;
+  return source.length > LARGEST
+    ? rasterize(source, { width: wide, height }, "image/webp")
+    : source;
 }
 
 /** Write each repeated style of *svg* once, and drop attributes that only plotly reads; this halves the size. */
@@ -55,7 +80,8 @@ function slim(svg) {
   for (const one of svg.querySelectorAll("*")) {
     const style = one.getAttribute("style");
     for (const { name } of [...one.attributes]) {
-      if (name === "class" || name === "style" || name.startsWith("data-")) one.removeAttribute(name);
+      if (name === "class" || name === "style" || name.startsWith("data-"))
+        one.removeAttribute(name);
     }
     if (!style) continue;
     if (!rules.has(style)) rules.set(style, `s${rules.size}`);
@@ -66,12 +92,15 @@ function slim(svg) {
 
 /** *text* in UTF-8 as base64. */
 export function base64(text) {
-  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+  return btoa(
+    Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""),
+  );
 }
 
 /** *figure* as it is drawn: points in space are a chart of plotly. */
 const drawnAs = (figure) => (isSpace(figure) ? spaceOf(figure) : figure);
-const heightOf = (figure, width) => (figure.marks ? drawMarks(figure, width).height : figure.layout.height);
+const heightOf = (figure, width) =>
+  figure.marks ? drawMarks(figure, width).height : figure.layout.height;
 
 /** The figure alone, redrawn as marks, by plotly, or by the script of its picture. */
 async function redraw(figure, width, height) {
@@ -83,21 +112,32 @@ async function redraw(figure, width, height) {
   }
   if (figure.picture) return inLight(draw(figure, width));
   const Plotly = await plotly(figure);
-  const layout = { ...figure.layout, paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
+  const layout = {
+    ...figure.layout,
+    paper_bgcolor: "#ffffff",
+    plot_bgcolor: "#ffffff",
+    width,
+    height,
+  };
   const url = await Plotly.toImage({ data: figure.data, layout }, { format: "svg", width, height });
-  return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
+  return new DOMParser().parseFromString(
+    decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")),
+    "image/svg+xml",
+  ).documentElement;
 }
 
 /** *svg* in the colours of the light page, which a file knows nothing of. */
 function inLight(svg) {
-  const source = new XMLSerializer().serializeToString(svg).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
+  const source = new XMLSerializer()
+    .serializeToString(svg)
+    .replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
   return new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
 }
 
 function positioned(inner, y) {
   inner.setAttribute("x", EDGE);
   inner.setAttribute("y", y);
-  inner.setAttribute("overflow", "visible");  // headings were measured in the page's font and may be wider here
+  inner.setAttribute("overflow", "visible"); // headings were measured in the page's font and may be wider here
   inner.style.overflow = "visible";
   return document.importNode(inner, true);
 }

@@ -9,20 +9,24 @@ import { progressBar, stateWords } from "./runs.js";
 import { RunsPage } from "./runs_page.js";
 import { message, section, table } from "./table.js";
 
-const FAIRY_TALES = "fairy tales", UPLOAD = "my text";
+const FAIRY_TALES = "fairy tales",
+  UPLOAD = "my text";
 const MAX_MINUTES = 60;
-const PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
-const TEXT_NOTE = "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
+const PARK =
+  "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
+const TEXT_NOTE =
+  "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
 const ACTIONS = { stop: "Stop", resume: "Resume", delete: "Delete" };
-const percent = (share) => (
-  share === null || share === undefined ? ""
-    : share > 0 && share < 0.001 ? "< 0.1 %"
-    : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`
-);
+const percent = (share) =>
+  share === null || share === undefined
+    ? ""
+    : share > 0 && share < 0.001
+      ? "< 0.1 %"
+      : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`;
 
 class Pretrain extends RunsPage {
-  #file = null;  // the uploaded text
-  #busy = false;  // a start is on its way
+  #file = null; // the uploaded text
+  #busy = false; // a start is on its way
 
   async open() {
     this.list = h("bx-runs", {
@@ -30,15 +34,25 @@ class Pretrain extends RunsPage {
       onchoose: ({ detail }) => this.show(detail, { scroll: true }),
       onrestore: ({ detail }) => this.#act("restore", detail),
     });
-    const [{ answer: experiments }, { answer: page }] = await Promise.all(["experiments", "page"].map((path) => ask(path)));
+    const [{ answer: experiments }, { answer: page }] = await Promise.all(
+      ["experiments", "page"].map((path) => ask(path)),
+    );
     this.experiments = Object.fromEntries(experiments.map((one) => [one.name, one]));
     this.append(
-      h("header", { class: "masthead" },
+      h(
+        "header",
+        { class: "masthead" },
         h("h1", {}, "Pretrain"),
-        h("p", {}, "How BERT is pretrained: see it, then repeat the papers’ experiments in minutes."),
+        h(
+          "p",
+          {},
+          "How BERT is pretrained: see it, then repeat the papers’ experiments in minutes.",
+        ),
       ),
       doors(page.watch),
-      h("div", { class: "halves" },
+      h(
+        "div",
+        { class: "halves" },
         h("section", { id: "wish", "aria-label": "A new experiment" }, this.#setup()),
         h("section", { "aria-label": "Experiments" }, this.list, this.#detail()),
       ),
@@ -51,33 +65,73 @@ class Pretrain extends RunsPage {
   }
 
   #setup() {
-    const radio = (name, value, words, onchange) => h("label", {}, h("input", { type: "radio", name, value, onchange }), " ", words);
-    this.experiment = h("fieldset", { class: "setting", id: "experiment" },
+    const radio = (name, value, words, onchange) =>
+      h("label", {}, h("input", { type: "radio", name, value, onchange }), " ", words);
+    this.experiment = h(
+      "fieldset",
+      { class: "setting", id: "experiment" },
       h("legend", {}, "Experiment"),
-      h("div", { class: "list" },
-        Object.values(this.experiments).map(({ name, title }) => radio("experiment", name, title, () => this.#choose(name))),
+      h(
+        "div",
+        { class: "list" },
+        Object.values(this.experiments).map(({ name, title }) =>
+          radio("experiment", name, title, () => this.#choose(name)),
+        ),
       ),
     );
     this.about = h("div", { id: "about" });
-    this.source = h("fieldset", { class: "setting", id: "text-source" },
+    this.source = h(
+      "fieldset",
+      { class: "setting", id: "text-source" },
       h("legend", {}, "Text to learn from"),
-      h("div", { class: "choices" }, [FAIRY_TALES, UPLOAD].map((one) => radio("text", one, one, () => this.#draw()))),
+      h(
+        "div",
+        { class: "choices" },
+        [FAIRY_TALES, UPLOAD].map((one) => radio("text", one, one, () => this.#draw())),
+      ),
     );
     this.source.querySelector("input").checked = true;
-    this.input = h("input", { type: "file", id: "text-input", accept: ".txt,.xz", onchange: () => this.#send() });
+    this.input = h("input", {
+      type: "file",
+      id: "text-input",
+      accept: ".txt,.xz",
+      onchange: () => this.#send(),
+    });
     this.named = h("p", { class: "named", dir: "auto" });
-    this.file = h("div", { class: "setting file", id: "text-file", hidden: true },
+    this.file = h(
+      "div",
+      { class: "setting file", id: "text-file", hidden: true },
       h("label", { for: "text-input" }, "Text"),
       this.input,
       this.named,
     );
-    this.minutes = h("input", { type: "number", id: "minutes", min: 0.5, max: MAX_MINUTES, step: 0.5 });
+    this.minutes = h("input", {
+      type: "number",
+      id: "minutes",
+      min: 0.5,
+      max: MAX_MINUTES,
+      step: 0.5,
+    });
     this.message = h("div", { id: "message" });
-    this.start = h("button", { type: "button", id: "start", class: "go", onclick: () => this.#start() }, "Start");
+    this.start = h(
+      "button",
+      { type: "button", id: "start", class: "go", onclick: () => this.#start() },
+      "Start",
+    );
     return [
-      this.experiment, this.about, this.source, this.file, h("p", { class: "note" }, TEXT_NOTE),
-      h("div", { class: "setting" }, h("label", { for: "minutes" }, "Minutes per run"), this.minutes),
-      h("div", { class: "row" }, this.start), this.message,
+      this.experiment,
+      this.about,
+      this.source,
+      this.file,
+      h("p", { class: "note" }, TEXT_NOTE),
+      h(
+        "div",
+        { class: "setting" },
+        h("label", { for: "minutes" }, "Minutes per run"),
+        this.minutes,
+      ),
+      h("div", { class: "row" }, this.start),
+      this.message,
     ];
   }
 
@@ -85,18 +139,26 @@ class Pretrain extends RunsPage {
     this.actions = Object.fromEntries(
       Object.entries(ACTIONS).map(([name, words]) => [
         name,
-        h("button", { type: "button", hidden: true, onclick: () => this.#act(name, this.chosen) }, words),
+        h(
+          "button",
+          { type: "button", hidden: true, onclick: () => this.#act(name, this.chosen) },
+          words,
+        ),
       ]),
     );
     this.summary = h("div", { id: "summary" });
     this.figure = h("bx-figure", { id: "figure", hidden: true });
     this.said = h("p", { class: "said", role: "status" });
     this.note = h("p");
-    this.caption = h("div", { id: "caption", hidden: true },
+    this.caption = h(
+      "div",
+      { id: "caption", hidden: true },
       this.said,
       h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note),
     );
-    return h("div", { id: "detail" },
+    return h(
+      "div",
+      { id: "detail" },
       h("div", { id: "run-actions", class: "row" }, Object.values(this.actions)),
       this.summary,
       this.figure,
@@ -111,17 +173,29 @@ class Pretrain extends RunsPage {
     this.minutes.value = minutes;
     this.about.replaceChildren(
       h("p", { class: "summary" }, question),
-      h("p", { class: "note" }, `${arms.length} runs: ${arms.join(", ")}. Measured: ${measure.toLowerCase()}. ${note}`),
-      ...section({ title: "Published, on other data and far larger models", rows: published.map(plain) }),
+      h(
+        "p",
+        { class: "note" },
+        `${arms.length} runs: ${arms.join(", ")}. Measured: ${measure.toLowerCase()}. ${note}`,
+      ),
+      ...section({
+        title: "Published, on other data and far larger models",
+        rows: published.map(plain),
+      }),
       h("p", { class: "note" }, `${source}.`),
     );
   }
 
-  #draw() { this.file.hidden = this.#chosenOf("text") !== UPLOAD; }
-  #chosenOf(name) { return this.querySelector(`input[name=${name}]:checked`).value; }
+  #draw() {
+    this.file.hidden = this.#chosenOf("text") !== UPLOAD;
+  }
+  #chosenOf(name) {
+    return this.querySelector(`input[name=${name}]:checked`).value;
+  }
 
   async #send() {
-    const [chosen] = this.input.files, form = new FormData();
+    const [chosen] = this.input.files,
+      form = new FormData();
     if (!chosen) return;
     form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
@@ -136,12 +210,22 @@ class Pretrain extends RunsPage {
   async #start() {
     const own = this.#chosenOf("text") === UPLOAD;
     if (this.#busy) return;
-    if (own && !this.#file) { this.#tell("No text has been uploaded yet. Upload one, or choose the fairy tales."); return; }
+    if (own && !this.#file) {
+      this.#tell("No text has been uploaded yet. Upload one, or choose the fairy tales.");
+      return;
+    }
     this.#busy = true;
     this.#tell("Reading the text…", "busy");
-    const body = { experiment: this.#chosenOf("experiment"), minutes: Number(this.minutes.value), file: own ? this.#file.file : "" };
-    setTimeout(() => this.refresh(), 300);  // it is listed while its text is read
-    const { status, answer } = await ask("trials", { body, tell: ({ notice }) => notice && this.#tell(notice, "busy") }).catch(unanswered);
+    const body = {
+      experiment: this.#chosenOf("experiment"),
+      minutes: Number(this.minutes.value),
+      file: own ? this.#file.file : "",
+    };
+    setTimeout(() => this.refresh(), 300); // it is listed while its text is read
+    const { status, answer } = await ask("trials", {
+      body,
+      tell: ({ notice }) => notice && this.#tell(notice, "busy"),
+    }).catch(unanswered);
     this.#busy = false;
     this.#tell(status === 202 ? "" : answer.detail);
     if (status === 202) this.show(answer.trial.id, { scroll: true });
@@ -155,24 +239,31 @@ class Pretrain extends RunsPage {
 
   /** Draw the list, and the chosen experiment: the newest if there is none, or no longer. */
   async draw(trials, deleted) {
-    if (!trials.some(({ id }) => id && id === this.chosen)) this.chosen = trials.find(({ id }) => id)?.id ?? "";
+    if (!trials.some(({ id }) => id && id === this.chosen))
+      this.chosen = trials.find(({ id }) => id)?.id ?? "";
     this.list.draw(trials, deleted, this.chosen);
-    const found = this.chosen && await ask(`trials/${this.chosen}`).catch(() => null);
+    const found = this.chosen && (await ask(`trials/${this.chosen}`).catch(() => null));
     if (found === "" || found?.status === 200) this.#report(found ? found.answer : null);
   }
 
   #report(found) {
     const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = found ?? {};
     for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
-    const measured = arms.filter((arm) => arm.measured.tokens !== undefined)
+    const measured = arms
+      .filter((arm) => arm.measured.tokens !== undefined)
       .map(({ name, run, measured: { tokens, ...shares } }) => ({
         run: name,
-        ...Object.fromEntries(Object.entries(shares).map(([what, share]) => [what, percent(share)])),
-        step: run.step, tokens: `${(tokens / 1e6).toFixed(1)} M`,
+        ...Object.fromEntries(
+          Object.entries(shares).map(([what, share]) => [what, percent(share)]),
+        ),
+        step: run.step,
+        tokens: `${(tokens / 1e6).toFixed(1)} M`,
       }));
     this.summary.replaceChildren(
       ...(arms.length ? [h("ul", { class: "runs arms" }, arms.map(armEntry))] : []),
-      ...(verdicts.length ? [h("p", { class: "summary", role: "status" }, verdicts.join(" "))] : []),
+      ...(verdicts.length
+        ? [h("p", { class: "summary", role: "status" }, verdicts.join(" "))]
+        : []),
       table(measured) ?? "",
     );
     this.figure.hidden = !chart;
@@ -182,16 +273,26 @@ class Pretrain extends RunsPage {
     this.note.textContent = note;
   }
 
-  #tell(words, kind = "error") { this.message.replaceChildren(...message(words, kind)); }
+  #tell(words, kind = "error") {
+    this.message.replaceChildren(...message(words, kind));
+  }
 }
 customElements.define("bx-pretrain", Pretrain);
 
 function armEntry({ name, run }) {
-  const query = new URLSearchParams({ view: "fill-mask", text: "The king had a beautiful [MASK].", checkpoint: `run:${run.id}` });
-  return h("li", { class: "arm" },
+  const query = new URLSearchParams({
+    view: "fill-mask",
+    text: "The king had a beautiful [MASK].",
+    checkpoint: `run:${run.id}`,
+  });
+  return h(
+    "li",
+    { class: "arm" },
     h("b", {}, name),
     stateWords(run),
-    run.state === "finished" ? h("a", { class: "open", href: `./?${query}` }, "Open in Explore") : "",
+    run.state === "finished"
+      ? h("a", { class: "open", href: `./?${query}` }, "Open in Explore")
+      : "",
     progressBar(run),
   );
 }
@@ -200,27 +301,51 @@ function armEntry({ name, run }) {
 function doors(snapshot) {
   const links = [
     ["Masking", "Which words are hidden, and what replaces them", { view: "masking", text: PARK }],
-    ["Pairs", "True and random next sentences, as they are drawn", { view: "sentence-pairs", text: PARK }],
-    ...(
-      snapshot
-        ? [[
-          "Watch it learn",
-          "A small BERT from random weights to its end, with a slider",
-          { view: "fill-mask", text: "They live in the United [MASK] of America.", checkpoint: snapshot },
-        ]]
-        : []
-    ),
+    [
+      "Pairs",
+      "True and random next sentences, as they are drawn",
+      { view: "sentence-pairs", text: PARK },
+    ],
+    ...(snapshot
+      ? [
+          [
+            "Watch it learn",
+            "A small BERT from random weights to its end, with a slider",
+            {
+              view: "fill-mask",
+              text: "They live in the United [MASK] of America.",
+              checkpoint: snapshot,
+            },
+          ],
+        ]
+      : []),
   ];
-  return h("ul", { class: "doors" },
+  return h(
+    "ul",
+    { class: "doors" },
     links.map(([title, what, query]) =>
-      h("li", {}, h("a", { href: `./?${new URLSearchParams(query)}` }, h("b", {}, title), h("span", {}, what)))),
+      h(
+        "li",
+        {},
+        h(
+          "a",
+          { href: `./?${new URLSearchParams(query)}` },
+          h("b", {}, title),
+          h("span", {}, what),
+        ),
+      ),
+    ),
   );
 }
 
 /** A row of published numbers as it is printed. */
-const plain = (row) => Object.fromEntries(
-  Object.entries(row).map(([name, value]) => [name, typeof value === "number" ? String(value) : value]),
-);
+const plain = (row) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === "number" ? String(value) : value,
+    ]),
+  );
 
 const page = h("bx-pretrain", { class: "bx" });
 document.getElementById("pretrain").append(page);

@@ -5,34 +5,63 @@ import { ATTEMPTS, BUTTONS, verdict } from "./grading.js";
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
 
-const FIRST = new Set(["find", "click"]);  // questions whose view comes first
-const PATIENCE_MS = 700;  // after that the page says that it is still computing
+const FIRST = new Set(["find", "click"]); // questions whose view comes first
+const PATIENCE_MS = 700; // after that the page says that it is still computing
 
 class Question extends HTMLElement {
   record = {};
-  view = null;  // the live view, once it was revealed
+  view = null; // the live view, once it was revealed
 
   /** Draw a *part* of a lesson. *judge* asks the server; *reveal* returns the live view; *record*: the earlier answer. */
   open(part, { judge, reveal, record = {}, number }) {
     this.block = part;
     this.judge = judge;
     this.record = record;
-    this.reveal = () => { this.view ??= reveal(this.record.link ?? part.link); return this.view; };
+    this.reveal = () => {
+      this.view ??= reveal(this.record.link ?? part.link);
+      return this.view;
+    };
     this.id = part.id;
-    this.legend = h("legend", {}, en("span", { class: "count" }, `Question ${number}`), render(part.prompt));
+    this.legend = h(
+      "legend",
+      {},
+      en("span", { class: "count" }, `Question ${number}`),
+      render(part.prompt),
+    );
     this.fields = h("fieldset", {}, this.legend, this.#controls());
-    this.button = en("button", { type: "submit", class: "go", hidden: !BUTTONS[part.kind] }, BUTTONS[part.kind]);
+    this.button = en(
+      "button",
+      { type: "submit", class: "go", hidden: !BUTTONS[part.kind] },
+      BUTTONS[part.kind],
+    );
     this.feedback = h("div", { class: "feedback", role: "status", tabindex: -1 });
     this.place = h("div", { class: "place" });
-    const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
+    const form = h(
+      "form",
+      {
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.#send();
+        },
+      },
+      this.fields,
+    );
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
     else form.append(this.button, this.feedback, this.place);
     if (part.class) {
-      form.append(en("button", {
-        type: "button", class: "ask",
-        title: "Opens a class that begins with this question",
-        onclick: () => this.dispatchEvent(new CustomEvent("ask")),
-      }, "Ask it in class"));
+      form.append(
+        en(
+          "button",
+          {
+            type: "button",
+            class: "ask",
+            title: "Opens a class that begins with this question",
+            onclick: () => this.dispatchEvent(new CustomEvent("ask")),
+          },
+          "Ask it in class",
+        ),
+      );
     }
     this.append(form);
   }
@@ -45,16 +74,29 @@ class Question extends HTMLElement {
     if (this.record.said) this.#showFeedback();
   }
 
-  get done() { return Boolean(this.record.said?.done); }
+  get done() {
+    return Boolean(this.record.said?.done);
+  }
 
   #controls() {
     const { kind, id, choices = [] } = this.block;
     if (kind === "predict" || kind === "choice") {
       this.inputs = choices.map((_, i) => h("input", { type: "radio", name: id, value: i }));
-      return h("div", { class: "answers" }, choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))));
+      return h(
+        "div",
+        { class: "answers" },
+        choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))),
+      );
     }
     if (kind === "number") {
-      this.inputs = [en("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": "Your estimate" })];
+      this.inputs = [
+        en("input", {
+          type: "text",
+          inputmode: "decimal",
+          autocomplete: "off",
+          "aria-label": "Your estimate",
+        }),
+      ];
       return h("div", { class: "answers" }, this.inputs);
     }
     if (kind === "say") {
@@ -63,14 +105,21 @@ class Question extends HTMLElement {
     }
     if (kind === "share") {
       const even = Math.floor(100 / choices.length);
-      this.inputs = choices.map((_, i) => h("input", {
-        type: "number", min: 0, max: 100, step: 1,
-        value: i ? even : 100 - even * (choices.length - 1),
-        oninput: () => this.#updateRest(),
-      }));
+      this.inputs = choices.map((_, i) =>
+        h("input", {
+          type: "number",
+          min: 0,
+          max: 100,
+          step: 1,
+          value: i ? even : 100 - even * (choices.length - 1),
+          oninput: () => this.#updateRest(),
+        }),
+      );
       this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
       return [
-        h("div", { class: "answers points" },
+        h(
+          "div",
+          { class: "answers points" },
           choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))),
         ),
         this.rest,
@@ -82,10 +131,16 @@ class Question extends HTMLElement {
 
   #updateRest() {
     const left = 100 - this.#points().reduce((sum, one) => sum + one, 0);
-    this.rest.textContent = left ? (left > 0 ? `${left} points left.` : `${-left} points too many.`) : "All 100 points are shared out.";
+    this.rest.textContent = left
+      ? left > 0
+        ? `${left} points left.`
+        : `${-left} points too many.`
+      : "All 100 points are shared out.";
   }
 
-  #points() { return this.inputs.map((one) => Number(one.value) || 0); }
+  #points() {
+    return this.inputs.map((one) => Number(one.value) || 0);
+  }
 
   #showView() {
     const view = this.reveal();
@@ -102,7 +157,8 @@ class Question extends HTMLElement {
   }
 
   #readAnswer() {
-    const { kind } = this.block, chosen = this.inputs.find((one) => one.checked);
+    const { kind } = this.block,
+      chosen = this.inputs.find((one) => one.checked);
     if (kind === "predict" || kind === "choice") return chosen ? Number(chosen.value) : undefined;
     if (kind === "share") return this.#points();
     if (kind === "find") return null;
@@ -111,75 +167,124 @@ class Question extends HTMLElement {
 
   async #send(token) {
     const answer = token ?? this.#readAnswer();
-    if (answer === undefined) { this.#showError("Choose one first."); return; }
-    const attempt = (this.record.attempt ?? 0) + 1, request = { answer, attempt }, focused = document.activeElement;
+    if (answer === undefined) {
+      this.#showError("Choose one first.");
+      return;
+    }
+    const attempt = (this.record.attempt ?? 0) + 1,
+      request = { answer, attempt },
+      focused = document.activeElement;
     if (this.block.kind === "find") request.state = this.reveal().state.now;
     this.button.disabled = true;
-    const waiting = setTimeout(() => this.feedback.replaceChildren(en("p", { class: "hint" }, "Computing…")), PATIENCE_MS);
+    const waiting = setTimeout(
+      () => this.feedback.replaceChildren(en("p", { class: "hint" }, "Computing…")),
+      PATIENCE_MS,
+    );
     const { status, answer: said } = await this.judge(this.block.id, request).catch(unanswered);
     clearTimeout(waiting);
     this.button.disabled = false;
-    if (status !== 200) { this.#showError(said.detail); return; }
-    this.record = { answer, attempt, said, ...(request.state && { link: this.reveal().state.link }) };
+    if (status !== 200) {
+      this.#showError(said.detail);
+      return;
+    }
+    this.record = {
+      answer,
+      attempt,
+      said,
+      ...(request.state && { link: this.reveal().state.link }),
+    };
     this.#saveRecord();
     this.#showFeedback();
     // a disabled field loses the focus
-    if (this.contains(focused)) (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();
+    if (this.contains(focused))
+      (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();
   }
 
-  #saveRecord() { this.dispatchEvent(new CustomEvent("record", { bubbles: true })); }
+  #saveRecord() {
+    this.dispatchEvent(new CustomEvent("record", { bubbles: true }));
+  }
 
-  #showError(words) { this.feedback.replaceChildren(en("p", { class: "message error" }, words)); }
+  #showError(words) {
+    this.feedback.replaceChildren(en("p", { class: "message error" }, words));
+  }
 
   /** Show the feedback of the record. */
   #showFeedback() {
-    const { kind, choices } = this.block, { answer, attempt, said } = this.record;
+    const { kind, choices } = this.block,
+      { answer, attempt, said } = this.record;
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
-    const lines = [], judged = verdict(kind, said);
-    if (kind === "predict") lines.push(h("p", {}, en("span", {}, judged), h("strong", {}, render(said.answer))));
+    const lines = [],
+      judged = verdict(kind, said);
+    if (kind === "predict")
+      lines.push(h("p", {}, en("span", {}, judged), h("strong", {}, render(said.answer))));
     else if (judged) lines.push(en("p", { class: "verdict" }, judged));
-    if (said.found?.length) lines.push(h("ul", { class: "found" }, said.found.map((one) => h("li", {}, render(one)))));
+    if (said.found?.length)
+      lines.push(
+        h(
+          "ul",
+          { class: "found" },
+          said.found.map((one) => h("li", {}, render(one))),
+        ),
+      );
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
     if (said.done && kind === "number") {
-      lines.push(en("p", {},
-        "The answer: ",
-        h("strong", {}, render(said.answer)),
-        `. You: ${asTyped(answer, said.answer)}.`,
-      ));
+      lines.push(
+        en(
+          "p",
+          {},
+          "The answer: ",
+          h("strong", {}, render(said.answer)),
+          `. You: ${asTyped(answer, said.answer)}.`,
+        ),
+      );
     }
     if (said.done && kind === "choice" && !said.right) {
       lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
     }
     if (kind === "find" && said.answer.length) {
-      lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
+      lines.push(
+        en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))),
+      );
     }
     if (kind === "say") {
       lines.push(
         h("p", {}, en("strong", {}, "A model answer: "), render(said.answer)),
         en("p", {}, "Tick what your answer does. It …"),
-        h("ul", { class: "criteria" },
-          said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one))))),
+        h(
+          "ul",
+          { class: "criteria" },
+          said.criteria.map((one, i) =>
+            h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one)))),
+          ),
         ),
       );
     }
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, render(said.after)));
-    if (!said.done && kind !== "find") lines.push(en("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
+    if (!said.done && kind !== "find")
+      lines.push(en("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
     this.feedback.replaceChildren(...lines);
     if (!said.done) return;
     this.classList.add("done");
-    if (kind !== "find") { this.fields.disabled = true; this.button.hidden = true; }
+    if (kind !== "find") {
+      this.fields.disabled = true;
+      this.button.hidden = true;
+    }
     if (this.block.link && !FIRST.has(kind)) this.#showView();
   }
 
   /** The checkbox of a criterion; the record stores its state. */
   #tick(i) {
-    return h("input", { type: "checkbox", checked: Boolean(this.record.met?.includes(i)), onchange: ({ target }) => {
-      const others = (this.record.met ?? []).filter((one) => one !== i);
-      this.record.met = target.checked ? [...others, i] : others;
-      this.#saveRecord();
-    } });
+    return h("input", {
+      type: "checkbox",
+      checked: Boolean(this.record.met?.includes(i)),
+      onchange: ({ target }) => {
+        const others = (this.record.met ?? []).filter((one) => one !== i);
+        this.record.met = target.checked ? [...others, i] : others;
+        this.#saveRecord();
+      },
+    });
   }
 
   #restore(answer) {
@@ -203,13 +308,28 @@ function shares(choices, points, values) {
   const bar = (who, share) => {
     const element = h("span", { class: `bar ${who}` });
     element.style.setProperty("--share", share);
-    return h("span", { class: "track" },
+    return h(
+      "span",
+      { class: "track" },
       element,
-      h("span", { class: "value" }, `${who === "mine" ? "You" : "BERT"} ${Math.round(100 * share)} %`),
+      h(
+        "span",
+        { class: "value" },
+        `${who === "mine" ? "You" : "BERT"} ${Math.round(100 * share)} %`,
+      ),
     );
   };
-  return h("ul", { class: "shares" },
+  return h(
+    "ul",
+    { class: "shares" },
     choices.map((words, i) =>
-      h("li", {}, h("span", { class: "label" }, render(words)), bar("mine", points[i] / 100), bar("theirs", values[i]))),
+      h(
+        "li",
+        {},
+        h("span", { class: "label" }, render(words)),
+        bar("mine", points[i] / 100),
+        bar("theirs", values[i]),
+      ),
+    ),
   );
 }

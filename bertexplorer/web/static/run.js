@@ -7,16 +7,17 @@ import { h, newKey, onEnter, save, unbroken } from "./kit.js";
 import { isLive } from "./runs.js";
 import { message, section, table } from "./table.js";
 
-const BETWEEN_MS = 1000;  // two looks at a run that goes on
-const LONGEST_MS = 8000;  // between two attempts to follow a run on a server that does not answer
+const BETWEEN_MS = 1000; // two looks at a run that goes on
+const LONGEST_MS = 8000; // between two attempts to follow a run on a server that does not answer
 const ACTIONS = { stop: "Stop", resume: "Resume", again: "Run again", delete: "Delete" };
-const EXPORT_NOTE = "ZIP: the folder that transformers loads, with its model card, settings and metrics. ONNX: the encoder and its head for onnxruntime; of a run that learned vectors, the encoder alone.";
-const MAX_SHARES = 10;  // labels of an answer
+const EXPORT_NOTE =
+  "ZIP: the folder that transformers loads, with its model card, settings and metrics. ONNX: the encoder and its head for onnxruntime; of a run that learned vectors, the encoder alone.";
+const MAX_SHARES = 10; // labels of an answer
 
 class Run extends HTMLElement {
-  #abort = null;  // ends the following of a run
-  #timer = null;  // of the next look
-  #report = null;  // on the screen
+  #abort = null; // ends the following of a run
+  #timer = null; // of the next look
+  #report = null; // on the screen
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -30,29 +31,52 @@ class Run extends HTMLElement {
       ]),
     );
     this.rename = h("input", {
-      id: "rename", type: "text", maxlength: 100, placeholder: "New name, then Enter",
-      "aria-label": "New name", onkeydown: onEnter(() => this.#rename()),
+      id: "rename",
+      type: "text",
+      maxlength: 100,
+      placeholder: "New name, then Enter",
+      "aria-label": "New name",
+      onkeydown: onEnter(() => this.#rename()),
     });
     this.figure = h("bx-figure", { id: "figure" });
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.advice = h("div");
     this.sharing = h("div", { id: "sharing" });
     this.others = h("div", { class: "choices" });
-    this.over = h("details", { id: "over", hidden: true }, h("summary", {}, "Compare with other runs"), this.others);
+    this.over = h(
+      "details",
+      { id: "over", hidden: true },
+      h("summary", {}, "Compare with other runs"),
+      this.others,
+    );
     this.compared = h("div", { id: "compared" });
-    this.row = h("form", { id: "playground", class: "playground", onsubmit: (event) => { event.preventDefault(); this.#try(); } });
+    this.row = h("form", {
+      id: "playground",
+      class: "playground",
+      onsubmit: (event) => {
+        event.preventDefault();
+        this.#try();
+      },
+    });
     this.answer = h("div", { id: "answer", "aria-live": "polite" });
-    this.why = button("Which rows taught it this?", "why", () => this.#trace("influence", { row: this.#typed }));
+    this.why = button("Which rows taught it this?", "why", () =>
+      this.#trace("influence", { row: this.#typed }),
+    );
     this.suspects = button("Find wrong labels", "suspects", () => this.#trace("suspects", {}));
     this.taught = h("div", { id: "taught", "aria-live": "polite" });
     this.results = h("div", { id: "results" });
-    this.confusion = h("bx-figure", { id: "difference", onjump: ({ detail }) => this.#cell(detail.set) });
+    this.confusion = h("bx-figure", {
+      id: "difference",
+      onjump: ({ detail }) => this.#cell(detail.set),
+    });
     this.rows = h("div", { id: "rows" });
     this.append(
       this.head,
-      h("div", { id: "run-actions", class: "row" },
+      h(
+        "div",
+        { id: "run-actions", class: "row" },
         Object.values(this.actions),
-        this.sharer = button("Share", "share", () => this.#share()),
+        (this.sharer = button("Share", "share", () => this.#share())),
         this.rename,
       ),
       this.message,
@@ -75,22 +99,43 @@ class Run extends HTMLElement {
 
   #exports() {
     this.withRows = h("input", { type: "checkbox", id: "with-rows" });
-    this.repository = h("input", { type: "text", id: "repository", placeholder: "OWNER/NAME", autocomplete: "off" });
+    this.repository = h("input", {
+      type: "text",
+      id: "repository",
+      placeholder: "OWNER/NAME",
+      autocomplete: "off",
+    });
     this.token = h("input", { type: "password", id: "token", autocomplete: "off" });
     this.exported = h("p", { class: "note", role: "status" });
-    const kinds = ["ZIP", "ONNX"].map((kind) => h("button", { type: "button", onclick: () => this.#export(kind) }, kind));
-    const field = (label, control) => h("div", { class: "setting" }, h("label", { for: control.id }, label), control);
-    this.export = h("details", { id: "along" },
+    const kinds = ["ZIP", "ONNX"].map((kind) =>
+      h("button", { type: "button", onclick: () => this.#export(kind) }, kind),
+    );
+    const field = (label, control) =>
+      h("div", { class: "setting" }, h("label", { for: control.id }, label), control);
+    this.export = h(
+      "details",
+      { id: "along" },
       h("summary", {}, "Export"),
       h("p", { class: "note" }, EXPORT_NOTE),
-      h("div", { class: "setting check" },
+      h(
+        "div",
+        { class: "setting check" },
         h("label", {}, this.withRows, " With validation rows"),
         h("small", {}, "three in the model card, all with their answers in a file"),
       ),
       h("div", { id: "kinds", class: "row" }, kinds),
       this.exported,
-      h("div", { class: "options" }, field("Or upload to the hub", this.repository), field("Hugging Face access token", this.token)),
-      h("div", { class: "row" }, h("button", { type: "button", onclick: () => this.#upload() }, "Upload")),
+      h(
+        "div",
+        { class: "options" },
+        field("Or upload to the hub", this.repository),
+        field("Hugging Face access token", this.token),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        h("button", { type: "button", onclick: () => this.#upload() }, "Upload"),
+      ),
     );
     return this.export;
   }
@@ -116,34 +161,55 @@ class Run extends HTMLElement {
     this.rename.value = this.said.textContent = this.exported.textContent = "";
     this.over.open = this.export.open = false;
     for (const part of [
-      this.head, this.message, this.sharing, this.advice, this.others, this.compared, this.row, this.answer,
-      this.taught, this.results, this.rows,
+      this.head,
+      this.message,
+      this.sharing,
+      this.advice,
+      this.others,
+      this.compared,
+      this.row,
+      this.answer,
+      this.taught,
+      this.results,
+      this.rows,
     ]) {
       part.replaceChildren();
     }
   }
 
   async #follow(id) {
-    const { signal } = this.#abort = new AbortController();
+    const { signal } = (this.#abort = new AbortController());
     for (let pause = BETWEEN_MS; !signal.aborted; pause = Math.min(LONGEST_MS, 2 * pause)) {
       try {
-        await ask(`runs/${id}/events`, { signal, tell: () => { this.#timer ??= setTimeout(() => this.#look(), BETWEEN_MS); } });
+        await ask(`runs/${id}/events`, {
+          signal,
+          tell: () => {
+            this.#timer ??= setTimeout(() => this.#look(), BETWEEN_MS);
+          },
+        });
         break;
-      } catch {  // the server is restarting, or another run is shown
+      } catch {
+        // the server is restarting, or another run is shown
         if (!signal.aborted) await new Promise((done) => setTimeout(done, pause));
       }
     }
-    if (!signal.aborted) { await this.#look(); this.#fire(id); }
+    if (!signal.aborted) {
+      await this.#look();
+      this.#fire(id);
+    }
   }
 
   /** Ask what the run has learned, and show it. */
   async #look() {
     clearTimeout(this.#timer);
     this.#timer = null;
-    const id = this.dataset.run, beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value).join();
-    const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(() => null);
-    if (!found || id !== this.dataset.run) return;  // the next event asks again; or another run was chosen
-    this.classList.toggle("absent", found.status !== 200);  // nothing to stop, resume or delete
+    const id = this.dataset.run,
+      beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value).join();
+    const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(
+      () => null,
+    );
+    if (!found || id !== this.dataset.run) return; // the next event asks again; or another run was chosen
+    this.classList.toggle("absent", found.status !== 200); // nothing to stop, resume or delete
     if (found.status !== 200) {
       this.#empty();
       this.message.replaceChildren(...message(found.answer.detail));
@@ -153,15 +219,21 @@ class Run extends HTMLElement {
   }
 
   #draw(report) {
-    const before = this.#report, { run, can } = report;
+    const before = this.#report,
+      { run, can } = report;
     this.#report = report;
     this.head.replaceChildren(
       h("h2", { dir: "auto" }, run.name),
       h("p", { class: `state ${run.state}`, role: "status" }, run.status),
       report.pace ? h("p", { class: "pace" }, report.pace) : "",
       ...report.warnings.flatMap((words) => message(words, "busy")),
-      h("p", { class: "links" },
-        (report.links ?? []).flatMap(({ title, href }, i) => [i ? " · " : "", h("a", { class: "open", href }, title)]),
+      h(
+        "p",
+        { class: "links" },
+        (report.links ?? []).flatMap(({ title, href }, i) => [
+          i ? " · " : "",
+          h("a", { class: "open", href }, title),
+        ]),
       ),
     );
     for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
@@ -176,40 +248,67 @@ class Run extends HTMLElement {
     this.why.hidden = !can.includes("influence");
     this.suspects.hidden = !can.includes("suspects");
     this.export.hidden = !can.includes("export");
-    if (before && isLive(before.run) && isLive(run)) return;  // what follows changes at the end
+    if (before && isLive(before.run) && isLive(run)) return; // what follows changes at the end
     this.results.replaceChildren(...this.#results(report.best));
-    this.#chart(this.confusion, report.confusion, "The confusion matrix: press a cell to see its rows.");
-    this.rows.replaceChildren(...(report.cases ? [h("bx-run-cases", { run: run.id })] : section(report.rows)));
+    this.#chart(
+      this.confusion,
+      report.confusion,
+      "The confusion matrix: press a cell to see its rows.",
+    );
+    this.rows.replaceChildren(
+      ...(report.cases ? [h("bx-run-cases", { run: run.id })] : section(report.rows)),
+    );
   }
 
   #chart(place, figure, said) {
     place.hidden = !figure;
-    if (figure) place.show(figure, said ?? "").catch(() => {});  // it says itself that it could not be drawn
+    if (figure) place.show(figure, said ?? "").catch(() => {}); // it says itself that it could not be drawn
   }
 
   #advise(advice) {
     const again = () => this.#act("again", { settings: advice.settings });
-    this.advice.replaceChildren(...(
-      advice
-        ? [h("p", { class: "message busy", role: "status" },
-          advice.said,
-          " ",
-          h("button", { type: "button", onclick: again }, `Run again with ${advice.settings.epochs} epochs`),
-        )]
-        : []
-    ));
+    this.advice.replaceChildren(
+      ...(advice
+        ? [
+            h(
+              "p",
+              { class: "message busy", role: "status" },
+              advice.said,
+              " ",
+              h(
+                "button",
+                { type: "button", onclick: again },
+                `Run again with ${advice.settings.epochs} epochs`,
+              ),
+            ),
+          ]
+        : []),
+    );
   }
 
   /** The other seeds, the runs to draw over this one, and what differs. */
   #compare({ comparable = [], seeds, compared }) {
-    const chosen = new Set([...this.others.querySelectorAll("input:checked")].map((one) => one.value));
+    const chosen = new Set(
+      [...this.others.querySelectorAll("input:checked")].map((one) => one.value),
+    );
     const known = [...this.others.querySelectorAll("input")].map((one) => one.value);
     this.over.hidden = !comparable.length;
     if (comparable.map(({ id }) => id).join() !== known.join()) {
-      this.others.replaceChildren(...comparable.map(({ id, name }) => h("label", {},
-        h("input", { type: "checkbox", value: id, checked: chosen.has(id), onchange: () => this.#look() }),
-        ` ${name} (${id.slice(0, 6)})`,
-      )));
+      this.others.replaceChildren(
+        ...comparable.map(({ id, name }) =>
+          h(
+            "label",
+            {},
+            h("input", {
+              type: "checkbox",
+              value: id,
+              checked: chosen.has(id),
+              onchange: () => this.#look(),
+            }),
+            ` ${name} (${id.slice(0, 6)})`,
+          ),
+        ),
+      );
     }
     this.compared.replaceChildren(...section(seeds), ...section(compared));
   }
@@ -221,17 +320,35 @@ class Run extends HTMLElement {
     if (this.row.dataset.names === names && this.row.firstChild) return;
     this.row.dataset.names = names;
     this.row.replaceChildren(
-      ...texts.map(({ name, label }) => h("div", { class: "setting" }, h("label", { for: `try-${name}` }, label),
-        h("textarea", { id: `try-${name}`, name, rows: 1, dir: "auto", onkeydown: onEnter(() => this.#try()) }))),
+      ...texts.map(({ name, label }) =>
+        h(
+          "div",
+          { class: "setting" },
+          h("label", { for: `try-${name}` }, label),
+          h("textarea", {
+            id: `try-${name}`,
+            name,
+            rows: 1,
+            dir: "auto",
+            onkeydown: onEnter(() => this.#try()),
+          }),
+        ),
+      ),
       h("button", { id: "try" }, "Try it"),
     );
   }
 
-  get #typed() { return Object.fromEntries([...this.row.querySelectorAll("textarea")].map((field) => [field.name, field.value])); }
+  get #typed() {
+    return Object.fromEntries(
+      [...this.row.querySelectorAll("textarea")].map((field) => [field.name, field.value]),
+    );
+  }
 
   #results(best) {
     if (!best) return [];
-    const tables = Object.entries(best.tables).map(([title, rows]) => h("details", {}, h("summary", {}, title), table(rows) ?? ""));
+    const tables = Object.entries(best.tables).map(([title, rows]) =>
+      h("details", {}, h("summary", {}, title), table(rows) ?? ""),
+    );
     return [
       h("h3", {}, `Best, at step ${best.step.toLocaleString("en")}`),
       table(best.metrics) ?? "",
@@ -274,21 +391,46 @@ class Run extends HTMLElement {
 
   /** Show the link of the run, if it is *shared*. */
   #showLink(shared) {
-    if (!shared) { this.sharing.replaceChildren(); return; }
+    if (!shared) {
+      this.sharing.replaceChildren();
+      return;
+    }
     if (this.sharing.querySelector(`[data-key="${shared.key}"]`)) return;
-    const end = async () => { if (await this.#post("unshare", {})) this.#showLink(null); };
-    this.sharing.replaceChildren(h("div", { class: "shared", "data-key": shared.key },
-      h("img", {
-        src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`,
-        alt: `QR code of ${shared.address}`, width: 160, height: 160,
-      }),
-      h("div", {},
-        h("p", {}, "Whoever has this address watches the curve of this run, and sees nothing else of it."),
-        h("p", {}, h("a", { class: "open", href: shared.address, target: "_blank", translate: "no" }, shared.address)),
-        shared.note ? h("p", { class: "message error" }, shared.note) : "",
-        h("button", { type: "button", onclick: end }, "Stop sharing"),
+    const end = async () => {
+      if (await this.#post("unshare", {})) this.#showLink(null);
+    };
+    this.sharing.replaceChildren(
+      h(
+        "div",
+        { class: "shared", "data-key": shared.key },
+        h("img", {
+          src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`,
+          alt: `QR code of ${shared.address}`,
+          width: 160,
+          height: 160,
+        }),
+        h(
+          "div",
+          {},
+          h(
+            "p",
+            {},
+            "Whoever has this address watches the curve of this run, and sees nothing else of it.",
+          ),
+          h(
+            "p",
+            {},
+            h(
+              "a",
+              { class: "open", href: shared.address, target: "_blank", translate: "no" },
+              shared.address,
+            ),
+          ),
+          shared.note ? h("p", { class: "message error" }, shared.note) : "",
+          h("button", { type: "button", onclick: end }, "Stop sharing"),
+        ),
       ),
-    ));
+    );
   }
 
   async #try() {
@@ -298,68 +440,99 @@ class Run extends HTMLElement {
 
   /** Which training rows are behind an answer, or look wrong. */
   async #trace(what, body) {
-    const tell = ({ done, place }) => this.taught.replaceChildren(...message(
-      done === undefined ? `Waiting: number ${place} in line…` : `Reading the training rows: ${Math.round(100 * done)} %…`,
-      "busy",
-    ));
+    const tell = ({ done, place }) =>
+      this.taught.replaceChildren(
+        ...message(
+          done === undefined
+            ? `Waiting: number ${place} in line…`
+            : `Reading the training rows: ${Math.round(100 * done)} %…`,
+          "busy",
+        ),
+      );
     this.taught.replaceChildren(...message("Reading the training rows…", "busy"));
     const found = await this.#post(what, body, tell);
-    this.taught.replaceChildren(...(
-      found
+    this.taught.replaceChildren(
+      ...(found
         ? [
-          h("h3", { dir: "auto" }, found.title),
-          h("p", { class: "note", dir: "auto" }, found.note),
-          found.said ? h("p", { class: "summary" }, found.said) : "",
-          ...found.tables.flatMap((one) => section(one, "h4")),
-        ]
-        : []
-    ));
+            h("h3", { dir: "auto" }, found.title),
+            h("p", { class: "note", dir: "auto" }, found.note),
+            found.said ? h("p", { class: "summary" }, found.said) : "",
+            ...found.tables.flatMap((one) => section(one, "h4")),
+          ]
+        : []),
+    );
   }
 
   /** The rows of a cell of the confusion matrix. */
   async #cell({ gold, predicted }) {
-    const { labels } = this.#report, query = new URLSearchParams({ gold: labels[gold], predicted: labels[predicted] });
+    const { labels } = this.#report,
+      query = new URLSearchParams({ gold: labels[gold], predicted: labels[predicted] });
     const { status, answer } = await ask(`runs/${this.dataset.run}/rows?${query}`);
     this.rows.replaceChildren(...(status === 200 ? section(answer) : message(answer.detail)));
   }
 
   async #export(kind) {
     this.exported.textContent = `Making the ${kind} file…`;
-    const file = await this.#post("export", { kind: kind.toLowerCase(), with_rows: this.withRows.checked });
+    const file = await this.#post("export", {
+      kind: kind.toLowerCase(),
+      with_rows: this.withRows.checked,
+    });
     this.exported.textContent = "";
     if (!file) return;
     const href = `api/v1/files/${file.file}`;
-    this.exported.append("Ready: ", h("a", { class: "open", href, download: file.name }, file.name));
+    this.exported.append(
+      "Ready: ",
+      h("a", { class: "open", href, download: file.name }, file.name),
+    );
     save(file.name, href);
   }
 
   async #upload() {
     const sent = await this.#post("upload", {
-      repository: this.repository.value, token: this.token.value, with_rows: this.withRows.checked,
+      repository: this.repository.value,
+      token: this.token.value,
+      with_rows: this.withRows.checked,
     });
     if (!sent) return;
     this.token.value = "";
     this.exported.textContent = `Uploaded to ${sent.address}. It is private.`;
   }
 
-  #fire(detail) { this.dispatchEvent(new CustomEvent("changed", { detail })); }
+  #fire(detail) {
+    this.dispatchEvent(new CustomEvent("changed", { detail }));
+  }
 }
 customElements.define("bx-run", Run);
 
 /** The answer of a checkpoint to a new row: labels as shares, anything else as tables. */
 function answered(answer) {
   if (!Array.isArray(answer.labels)) {
-    const lists = Object.entries(answer).filter(([, value]) => Array.isArray(value) && value.length);
-    const rest = Object.fromEntries(Object.entries(answer).filter(([, value]) => !Array.isArray(value)));
-    const rows = (value) => value.slice(0, 50).map((one) => (typeof one === "object" ? one : { answer: one }));
+    const lists = Object.entries(answer).filter(
+      ([, value]) => Array.isArray(value) && value.length,
+    );
+    const rest = Object.fromEntries(
+      Object.entries(answer).filter(([, value]) => !Array.isArray(value)),
+    );
+    const rows = (value) =>
+      value.slice(0, 50).map((one) => (typeof one === "object" ? one : { answer: one }));
     return [
       Object.keys(rest).length ? table([rest]) : "",
-      ...lists.flatMap(([name, value]) => [h("h3", {}, name.replaceAll("_", " ")), table(rows(value)) ?? ""]),
+      ...lists.flatMap(([name, value]) => [
+        h("h3", {}, name.replaceAll("_", " ")),
+        table(rows(value)) ?? "",
+      ]),
     ];
   }
-  return [h("ul", { class: "shares" }, answer.labels.slice(0, MAX_SHARES).map(({ label, probability }) => {
-    const share = (100 * probability).toFixed(1), bar = h("span", { class: "share" });
-    bar.style.setProperty("--p", `${share}%`);
-    return h("li", {}, bar, h("b", { dir: "auto" }, label), h("span", {}, `${share} %`));
-  }))];
+  return [
+    h(
+      "ul",
+      { class: "shares" },
+      answer.labels.slice(0, MAX_SHARES).map(({ label, probability }) => {
+        const share = (100 * probability).toFixed(1),
+          bar = h("span", { class: "share" });
+        bar.style.setProperty("--p", `${share}%`);
+        return h("li", {}, bar, h("b", { dir: "auto" }, label), h("span", {}, `${share} %`));
+      }),
+    ),
+  ];
 }

@@ -1,7 +1,8 @@
 // <bx-runs>: the list of runs, each a button, and the deleted ones; fires "choose" and "restore" with the id of a run.
 import { h } from "./kit.js";
 
-const WORKING = ["starting", "running", "stopping"], LIVE = [...WORKING, "queued"];
+const WORKING = ["starting", "running", "stopping"],
+  LIVE = [...WORKING, "queued"];
 
 /** Whether a run has a process, or waits for one. */
 export const isLive = ({ state }) => LIVE.includes(state);
@@ -18,17 +19,28 @@ export const stateWords = ({ state, status }) => h("span", { class: `state ${sta
 class Runs extends HTMLElement {
   /** Show *runs*, the newest first, and the *deleted* ones that can be restored. */
   draw(runs, deleted, chosen) {
-    const open = this.querySelector("details")?.open ?? false, at = document.activeElement?.dataset.run;
+    const open = this.querySelector("details")?.open ?? false,
+      at = document.activeElement?.dataset.run;
     this.replaceChildren(
       h("h2", {}, "Runs"),
       runs.length
-        ? h("ul", { class: "runs" }, runs.map((run) => this.#entry(run, chosen)))
+        ? h(
+            "ul",
+            { class: "runs" },
+            runs.map((run) => this.#entry(run, chosen)),
+          )
         : h("p", { class: "note" }, "No run yet. Press Start, and it appears here."),
       deleted.length
-        ? h("details", { class: "gone", open },
-          h("summary", {}, `Deleted: ${deleted.length.toLocaleString("en")}, kept for 7 days`),
-          h("ul", {}, deleted.map((run) => this.#gone(run))),
-        )
+        ? h(
+            "details",
+            { class: "gone", open },
+            h("summary", {}, `Deleted: ${deleted.length.toLocaleString("en")}, kept for 7 days`),
+            h(
+              "ul",
+              {},
+              deleted.map((run) => this.#gone(run)),
+            ),
+          )
         : "",
     );
     if (at) this.querySelector(`[data-run="${CSS.escape(at)}"]`)?.focus();
@@ -36,26 +48,47 @@ class Runs extends HTMLElement {
 
   #entry(run, chosen) {
     const created = new Date(1000 * run.created);
-    const time = created.toLocaleString("en-GB", { day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit" });
-    return h("li", {},
-      h("button", {
-        type: "button",
-        class: `run${run.id === chosen ? " chosen" : ""}`,
-        "data-run": run.id, "aria-pressed": String(run.id === chosen),
-        onclick: () => this.#fire("choose", run.id),
-      },
-        h("b", { dir: "auto" }, run.name), stateWords(run), h("time", { datetime: created.toISOString() }, time), progressBar(run),
+    const time = created.toLocaleString("en-GB", {
+      day: "2-digit",
+      month: "short",
+      hour: "2-digit",
+      minute: "2-digit",
+    });
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: `run${run.id === chosen ? " chosen" : ""}`,
+          "data-run": run.id,
+          "aria-pressed": String(run.id === chosen),
+          onclick: () => this.#fire("choose", run.id),
+        },
+        h("b", { dir: "auto" }, run.name),
+        stateWords(run),
+        h("time", { datetime: created.toISOString() }, time),
+        progressBar(run),
       ),
     );
   }
 
   #gone(run) {
-    return h("li", {},
+    return h(
+      "li",
+      {},
       h("span", { dir: "auto" }, run.name),
-      h("button", { type: "button", class: "back", onclick: () => this.#fire("restore", run.id) }, "Restore"),
+      h(
+        "button",
+        { type: "button", class: "back", onclick: () => this.#fire("restore", run.id) },
+        "Restore",
+      ),
     );
   }
 
-  #fire(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+  #fire(kind, detail) {
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
 }
 customElements.define("bx-runs", Runs);

@@ -5,13 +5,15 @@
 /** Each setting of *view* at its default.
  *  @param {View} view
  *  @returns {Record<string, any>} */
-export const defaultsOf = (view) => Object.fromEntries(view.settings.map((one) => [one.name, one.default]));
+export const defaultsOf = (view) =>
+  Object.fromEntries(view.settings.map((one) => [one.name, one.default]));
 
 const READERS = { boolean: (word) => word === "True", number: Number, string: String };
 
 /** The settings in the *query* of a link, each of the type of its default in *defaults*. */
-export const settingsInQuery = (query, defaults) => Object.fromEntries(
-  Object.entries(defaults)
-    .filter(([name]) => query.has(name))
-    .map(([name, usual]) => [name, READERS[typeof usual](query.get(name))]),
-);
+export const settingsInQuery = (query, defaults) =>
+  Object.fromEntries(
+    Object.entries(defaults)
+      .filter(([name]) => query.has(name))
+      .map(([name, usual]) => [name, READERS[typeof usual](query.get(name))]),
+  );

@@ -4,33 +4,57 @@ import { ask, unanswered } from "./backend.js";
 import { choosing, h, newKey } from "./kit.js";
 import { message, table } from "./table.js";
 
-const BUILT_IN = "built-in rows", UPLOAD = "my file", HUB = "the hub", SOURCES = [BUILT_IN, UPLOAD, HUB];
+const BUILT_IN = "built-in rows",
+  UPLOAD = "my file",
+  HUB = "the hub",
+  SOURCES = [BUILT_IN, UPLOAD, HUB];
 const ACCEPTS = ".csv,.tsv,.jsonl,.json,.txt,.conll,.label";
-const VISIBLE = 3;  // settings of all tasks that stand first
-const KEPT = "bx-train";  // in the storage of the tab
-const SOON_MS = 400;  // after a change, until the rows are read again
-const SMALL = 1_000_000;  // bytes of a file that is read again after each change
+const VISIBLE = 3; // settings of all tasks that stand first
+const KEPT = "bx-train"; // in the storage of the tab
+const SOON_MS = 400; // after a change, until the rows are read again
+const SMALL = 1_000_000; // bytes of a file that is read again after each change
 const SHOWN_LABELS = 12;
-const OWN = [  // settings of the request, besides those of tasks
+const OWN = [
+  // settings of the request, besides those of tasks
   {
-    name: "seeds", kind: "int", default: 1, label: "Seeds",
+    name: "seeds",
+    kind: "int",
+    default: 1,
+    label: "Seeds",
     help: "repeats with other random numbers, for a mean and its spread",
-    low: 1, high: 10, choices: [],
+    low: 1,
+    high: 10,
+    choices: [],
   },
-  { name: "skip", kind: "bool", default: true, label: "Skip unusable rows", help: "otherwise the run does not start", choices: [] },
+  {
+    name: "skip",
+    kind: "bool",
+    default: true,
+    label: "Skip unusable rows",
+    help: "otherwise the run does not start",
+    choices: [],
+  },
 ];
 const START = {
-  task: "classification", checkpoint: "", source: BUILT_IN, file: null, dev: null, hub: "", mapping: {},
-  beside: [], values: {}, name: "",
+  task: "classification",
+  checkpoint: "",
+  source: BUILT_IN,
+  file: null,
+  dev: null,
+  hub: "",
+  mapping: {},
+  beside: [],
+  values: {},
+  name: "",
 };
 const number = (count) => count.toLocaleString("en");
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 class Setup extends HTMLElement {
   #now = load();
-  #key = newKey();  // of the next run, so that pressing Start twice starts one
+  #key = newKey(); // of the next run, so that pressing Start twice starts one
   #timer = null;
-  #abort = null;  // ends the preview on its way
+  #abort = null; // ends the preview on its way
 
   /** Draw the form for *tasks*, as GET tasks lists them. */
   open({ tasks, settings }, checkpoint) {
@@ -46,28 +70,60 @@ class Setup extends HTMLElement {
 
   #rows() {
     const field = (label, control, help) =>
-      h("div", { class: "setting" }, h("label", { for: control.id }, label), control, help ? h("small", {}, help) : "");
-    this.task = h("select", { id: "task" }, Object.values(this.tasks).map(({ name, title }) => h("option", { value: name }, title)));
+      h(
+        "div",
+        { class: "setting" },
+        h("label", { for: control.id }, label),
+        control,
+        help ? h("small", {}, help) : "",
+      );
+    this.task = h(
+      "select",
+      { id: "task" },
+      Object.values(this.tasks).map(({ name, title }) => h("option", { value: name }, title)),
+    );
     choosing(this.task, (task) => this.#set({ task, mapping: {}, beside: [], values: {} }));
     this.from = h("select", { id: "start-from" });
     choosing(this.from, (name) => this.#set({ checkpoint: name }));
     this.about = h("p", { class: "note" });
-    this.sources = SOURCES.map((one) => h("input", {
-      type: "radio", name: "source", value: one,
-      onchange: () => this.#set({ source: one, mapping: {}, beside: [] }),
-    }));
-    const source = h("fieldset", { class: "setting", id: "source" },
+    this.sources = SOURCES.map((one) =>
+      h("input", {
+        type: "radio",
+        name: "source",
+        value: one,
+        onchange: () => this.#set({ source: one, mapping: {}, beside: [] }),
+      }),
+    );
+    const source = h(
+      "fieldset",
+      { class: "setting", id: "source" },
       h("legend", {}, "Rows"),
-      h("div", { class: "choices" }, this.sources.map((one) => h("label", {}, one, " ", one.value))),
+      h(
+        "div",
+        { class: "choices" },
+        this.sources.map((one) => h("label", {}, one, " ", one.value)),
+      ),
     );
     this.file = this.#upload("file", "Training rows", "rows-file");
-    this.dev = this.#upload("dev", "Validation rows (otherwise a tenth of the training rows)", "dev-file");
+    this.dev = this.#upload(
+      "dev",
+      "Validation rows (otherwise a tenth of the training rows)",
+      "dev-file",
+    );
     this.files = h("div", {}, this.file.field, this.dev.field);
     this.hub = h("input", {
-      id: "hub", type: "text", placeholder: "nyu-mll/glue:sst2", autocomplete: "off", spellcheck: "false",
+      id: "hub",
+      type: "text",
+      placeholder: "nyu-mll/glue:sst2",
+      autocomplete: "off",
+      spellcheck: "false",
       oninput: () => this.#set({ hub: this.hub.value, mapping: {} }),
     });
-    this.hubField = field("Data set on the hub", this.hub, "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT; press Preview rows");
+    this.hubField = field(
+      "Data set on the hub",
+      this.hub,
+      "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT; press Preview rows",
+    );
     return [
       h("div", { class: "options" }, field("Task", this.task), field("Start from", this.from)),
       this.about,
@@ -79,27 +135,57 @@ class Setup extends HTMLElement {
 
   /** A field for a file, which is sent at once. */
   #upload(name, label, id) {
-    const input = h("input", { type: "file", accept: ACCEPTS, id: `${id}-input`, onchange: () => this.#send(name, input) });
+    const input = h("input", {
+      type: "file",
+      accept: ACCEPTS,
+      id: `${id}-input`,
+      onchange: () => this.#send(name, input),
+    });
     const named = h("span", { class: "named", dir: "auto" });
-    const remove = h("button", {
-      type: "button", class: "back", hidden: true,
-      onclick: () => this.#set({ [name]: null, mapping: {}, beside: [] }),
-    }, "Remove");
-    const field = h("div", { class: "setting file", id }, h("label", { for: input.id }, label), input, h("p", {}, named, " ", remove));
-    return { field, show: (file) => { named.textContent = file?.name ?? ""; remove.hidden = !file; } };
+    const remove = h(
+      "button",
+      {
+        type: "button",
+        class: "back",
+        hidden: true,
+        onclick: () => this.#set({ [name]: null, mapping: {}, beside: [] }),
+      },
+      "Remove",
+    );
+    const field = h(
+      "div",
+      { class: "setting file", id },
+      h("label", { for: input.id }, label),
+      input,
+      h("p", {}, named, " ", remove),
+    );
+    return {
+      field,
+      show: (file) => {
+        named.textContent = file?.name ?? "";
+        remove.hidden = !file;
+      },
+    };
   }
 
   async #send(name, input) {
-    const [chosen] = input.files, form = new FormData();
+    const [chosen] = input.files,
+      form = new FormData();
     if (!chosen) return;
     form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
     const { status, answer } = await ask("files", { body: form, tell }).catch(unanswered);
     input.value = "";
-    if (status !== 200) { this.#tell(answer.detail); return; }
+    if (status !== 200) {
+      this.#tell(answer.detail);
+      return;
+    }
     this.#tell("");
-    this.#set({ [name]: { ...answer, size: chosen.size }, ...(name === "file" && { mapping: {}, beside: [] }) });
+    this.#set({
+      [name]: { ...answer, size: chosen.size },
+      ...(name === "file" && { mapping: {}, beside: [] }),
+    });
   }
 
   #columns() {
@@ -109,26 +195,45 @@ class Setup extends HTMLElement {
 
   #form() {
     this.form = h("bx-form", {
-      id: "train-form", "data-plain": true,
-      onset: ({ detail: { name, value } }) => this.#set({ values: { ...this.#now.values, [name]: value } }),
+      id: "train-form",
+      "data-plain": true,
+      onset: ({ detail: { name, value } }) =>
+        this.#set({ values: { ...this.#now.values, [name]: value } }),
     });
     return this.form;
   }
 
   #buttons() {
     this.named = h("input", {
-      id: "run-name", type: "text", maxlength: 100,
+      id: "run-name",
+      type: "text",
+      maxlength: 100,
       oninput: () => {
         this.#now.name = this.named.value;
         this.#save();
       },
     });
-    this.check = h("button", { type: "button", id: "check", onclick: () => this.#preview({ timed: true }) }, "Preview rows");
-    this.begin = h("button", { type: "button", id: "start", class: "go", onclick: () => this.#start() }, "Start");
+    this.check = h(
+      "button",
+      { type: "button", id: "check", onclick: () => this.#preview({ timed: true }) },
+      "Preview rows",
+    );
+    this.begin = h(
+      "button",
+      { type: "button", id: "start", class: "go", onclick: () => this.#start() },
+      "Start",
+    );
     this.message = h("div", { id: "message" });
     this.looked = h("div", { id: "looked" });
-    return h("div", { class: "begin" },
-      h("div", { class: "setting" }, h("label", { for: "run-name" }, "Name of the run"), this.named),
+    return h(
+      "div",
+      { class: "begin" },
+      h(
+        "div",
+        { class: "setting" },
+        h("label", { for: "run-name" }, "Name of the run"),
+        this.named,
+      ),
       h("div", { class: "row" }, this.begin, this.check),
       this.message,
     );
@@ -136,7 +241,10 @@ class Setup extends HTMLElement {
 
   /** List the checkpoints to start from again once *runs* have other ones. */
   offer(runs) {
-    const saved = runs.filter(({ best }) => best).map(({ best, name }) => best + name).join();
+    const saved = runs
+      .filter(({ best }) => best)
+      .map(({ best, name }) => best + name)
+      .join();
     if (saved === this.dataset.saved || !this.from) return;
     this.dataset.saved = saved;
     this.#offer();
@@ -145,7 +253,11 @@ class Setup extends HTMLElement {
   async #offer() {
     const { status, answer } = await ask("checkpoints").catch(() => ({ status: 0, answer: null }));
     if (status !== 200) return;
-    this.from.replaceChildren(...answer.filter(({ here }) => here).map(({ name, label }) => h("option", { value: name }, label)));
+    this.from.replaceChildren(
+      ...answer
+        .filter(({ here }) => here)
+        .map(({ name, label }) => h("option", { value: name }, label)),
+    );
     if (![...this.from.options].some(({ value }) => value === this.#now.checkpoint)) {
       this.from.prepend(h("option", { value: this.#now.checkpoint }, this.#now.checkpoint));
     }
@@ -161,11 +273,18 @@ class Setup extends HTMLElement {
     this.#preview({ soon: true });
   }
 
-  #save() { try { sessionStorage.setItem(KEPT, JSON.stringify(this.#now)); } catch { /* it works without storage */ } }
+  #save() {
+    try {
+      sessionStorage.setItem(KEPT, JSON.stringify(this.#now));
+    } catch {
+      /* it works without storage */
+    }
+  }
 
   /** Fill in the fields of the state. */
   #fill(chosen = {}) {
-    const { task, source, file, dev, hub, values, name, checkpoint } = this.#now, { about, settings, defaults } = this.tasks[task];
+    const { task, source, file, dev, hub, values, name, checkpoint } = this.#now,
+      { about, settings, defaults } = this.tasks[task];
     this.task.value = task;
     this.from.value = checkpoint;
     this.about.textContent = about;
@@ -175,9 +294,19 @@ class Setup extends HTMLElement {
     if (this.hub.value !== hub) this.hub.value = hub;
     this.file.show(file);
     this.dev.show(dev);
-    const all = [...this.settings.slice(0, VISIBLE), ...settings, ...this.settings.slice(VISIBLE), ...OWN];
+    const all = [
+      ...this.settings.slice(0, VISIBLE),
+      ...settings,
+      ...this.settings.slice(VISIBLE),
+      ...OWN,
+    ];
     this.form.draw(task, all);
-    this.form.fill({ ...Object.fromEntries(all.map((one) => [one.name, one.default])), ...defaults, ...chosen, ...values });
+    this.form.fill({
+      ...Object.fromEntries(all.map((one) => [one.name, one.default])),
+      ...defaults,
+      ...chosen,
+      ...values,
+    });
     if (this.named.value !== name) this.named.value = name;
   }
 
@@ -185,13 +314,27 @@ class Setup extends HTMLElement {
   #request() {
     const { task, checkpoint, source, file, dev, hub, mapping, beside, values, name } = this.#now;
     const { seeds = 1, skip = true, ...settings } = values;
-    if (source === UPLOAD && !file) return this.#tell("No file has been uploaded yet. Upload your rows, or use the built-in ones.");
-    if (source === HUB && !hub.trim()) return this.#tell("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.");
-    const rows = source === UPLOAD ? { file: file.file, dev_file: dev?.file ?? "" } : source === HUB ? { hub } : {};
+    if (source === UPLOAD && !file)
+      return this.#tell(
+        "No file has been uploaded yet. Upload your rows, or use the built-in ones.",
+      );
+    if (source === HUB && !hub.trim())
+      return this.#tell("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.");
+    const rows =
+      source === UPLOAD
+        ? { file: file.file, dev_file: dev?.file ?? "" }
+        : source === HUB
+          ? { hub }
+          : {};
     return {
-      task, checkpoint, ...rows,
+      task,
+      checkpoint,
+      ...rows,
       ...(source !== BUILT_IN && { mapping, beside: Object.keys(mapping).length ? beside : [] }),
-      settings, seeds, skip, name,
+      settings,
+      seeds,
+      skip,
+      name,
     };
   }
 
@@ -212,9 +355,13 @@ class Setup extends HTMLElement {
       return;
     }
     const body = this.#request();
-    if (!body) { this.#show(null); return; }
-    const { signal } = this.#abort = new AbortController();
-    if (timed) this.#tell(body.hub ? `Fetching ${body.hub} from the hub…` : "Reading the rows…", "busy");
+    if (!body) {
+      this.#show(null);
+      return;
+    }
+    const { signal } = (this.#abort = new AbortController());
+    if (timed)
+      this.#tell(body.hub ? `Fetching ${body.hub} from the hub…` : "Reading the rows…", "busy");
     try {
       const found = await this.#ask("runs/preview", body, signal);
       if (!found || !timed || found.stops.length || (found.unusable && !body.skip)) return;
@@ -226,7 +373,11 @@ class Setup extends HTMLElement {
 
   /** Ask for a preview and show it. */
   async #ask(path, body, signal) {
-    const { status, answer } = await ask(path, { body, signal, tell: ({ notice }) => notice && this.#tell(notice, "busy") });
+    const { status, answer } = await ask(path, {
+      body,
+      signal,
+      tell: ({ notice }) => notice && this.#tell(notice, "busy"),
+    });
     if (signal.aborted) return undefined;
     this.#tell(status === 200 ? "" : answer.detail);
     this.#show(status === 200 ? answer : null);
@@ -242,56 +393,96 @@ class Setup extends HTMLElement {
 
   /** The rows as they were read. */
   #seen({
-    summary, rows, train, dev, labels, label_count: labelCount, problems, unusable, unit, notes, stops, steps,
-    epochs, enough_epochs: enough, seconds, memory_mb: megabytes,
+    summary,
+    rows,
+    train,
+    dev,
+    labels,
+    label_count: labelCount,
+    problems,
+    unusable,
+    unit,
+    notes,
+    stops,
+    steps,
+    epochs,
+    enough_epochs: enough,
+    seconds,
+    memory_mb: megabytes,
   }) {
-    const names = Object.entries(labels).map(([name, count]) => `“${name}”: ${plural(count, "row")}`), more = labelCount - SHOWN_LABELS;
+    const names = Object.entries(labels).map(
+        ([name, count]) => `“${name}”: ${plural(count, "row")}`,
+      ),
+      more = labelCount - SHOWN_LABELS;
     const listed = names.length
       ? `. Training labels: ${names.slice(0, SHOWN_LABELS).join(", ")}${more > 0 ? ` and ${number(more)} more labels` : ""}`
       : "";
-    const wrong = problems.map(({ line, what }) => h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`));
+    const wrong = problems.map(({ line, what }) =>
+      h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`),
+    );
     const rest = unusable - problems.length;
-    const time = seconds >= 90 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, Math.round(seconds))} s`;
+    const time =
+      seconds >= 90 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, Math.round(seconds))} s`;
     return [
       ...stops.flatMap((words) => message(words)),
-      h("p", { class: "summary", dir: "auto" }, summary), table(rows) ?? "",
+      h("p", { class: "summary", dir: "auto" }, summary),
+      table(rows) ?? "",
       h("p", {}, `${plural(train, "training row")}, ${plural(dev, "validation row")}${listed}.`),
       unusable
-        ? h("div", { class: "problems" },
-          h("p", {}, `${plural(unusable, "row")} cannot be used:`),
-          h("ul", {}, wrong, rest > 0 ? h("li", {}, `and ${number(rest)} more`) : ""),
-        )
+        ? h(
+            "div",
+            { class: "problems" },
+            h("p", {}, `${plural(unusable, "row")} cannot be used:`),
+            h("ul", {}, wrong, rest > 0 ? h("li", {}, `and ${number(rest)} more`) : ""),
+          )
         : "",
       ...notes.flatMap((words) => message(words, "busy")),
       enough > epochs
-        ? h("button", {
-          type: "button", class: "back",
-          onclick: () => this.#set({ values: { ...this.#now.values, epochs: enough } }),
-        }, `Use ${enough} epochs`)
+        ? h(
+            "button",
+            {
+              type: "button",
+              class: "back",
+              onclick: () => this.#set({ values: { ...this.#now.values, epochs: enough } }),
+            },
+            `Use ${enough} epochs`,
+          )
         : "",
-      h("p", { class: "estimate", role: "status" },
+      h(
+        "p",
+        { class: "estimate", role: "status" },
         seconds
           ? `Three steps were timed: ${plural(steps, "step")} take ${time} and ${number(Math.round(megabytes))} MB.`
-          : enough > epochs ? "" : `${epochs} epochs are ${plural(steps, "step")}.`,
+          : enough > epochs
+            ? ""
+            : `${epochs} epochs are ${plural(steps, "step")}.`,
       ),
     ];
   }
 
   /** Menus that say which column of the file is which, with the reason for each guess. */
   #drawColumns(found) {
-    const { task, source, mapping, beside } = this.#now, { columns, features } = this.tasks[task];
+    const { task, source, mapping, beside } = this.#now,
+      { columns, features } = this.tasks[task];
     if (!found || source === BUILT_IN) {
       if (!found && source !== BUILT_IN && Object.keys(mapping).length) return;
       this.columns.replaceChildren();
       return;
     }
-    const pick = (column, name) => this.#set({ mapping: { ...own(found.mapping, columns), [column]: name } });
+    const pick = (column, name) =>
+      this.#set({ mapping: { ...own(found.mapping, columns), [column]: name } });
     const menus = columns.map(({ name, label, optional }) => {
-      const list = h("select", { id: `column-${name}` }, ["", ...found.columns].map((one) => h("option", { value: one }, one)));
+      const list = h(
+        "select",
+        { id: `column-${name}` },
+        ["", ...found.columns].map((one) => h("option", { value: one }, one)),
+      );
       list.value = found.mapping[name] ?? "";
       choosing(list, (chosen) => pick(name, chosen));
       const reason = found.reasons[name];
-      return h("div", { class: "setting" },
+      return h(
+        "div",
+        { class: "setting" },
         h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`),
         list,
         reason ? h("small", {}, `chosen: ${reason}`) : "",
@@ -301,17 +492,33 @@ class Setup extends HTMLElement {
       .filter(([name]) => columns.some((column) => column.name === name))
       .map(([, column]) => column);
     const free = features ? found.columns.filter((name) => !used.includes(name)) : [];
-    const toggle = ({ target }) => this.#set({
-      mapping: own(found.mapping, columns),
-      beside: target.checked ? [...beside, target.value] : beside.filter((name) => name !== target.value),
-    });
-    const further = h("fieldset", { class: "setting", id: "beside" },
+    const toggle = ({ target }) =>
+      this.#set({
+        mapping: own(found.mapping, columns),
+        beside: target.checked
+          ? [...beside, target.value]
+          : beside.filter((name) => name !== target.value),
+      });
+    const further = h(
+      "fieldset",
+      { class: "setting", id: "beside" },
       h("legend", {}, "Further columns"),
-      h("div", { class: "choices" },
-        free.map((name) => h("label", {},
-          h("input", { type: "checkbox", value: name, checked: beside.includes(name), onchange: toggle }),
-          ` ${name}`,
-        )),
+      h(
+        "div",
+        { class: "choices" },
+        free.map((name) =>
+          h(
+            "label",
+            {},
+            h("input", {
+              type: "checkbox",
+              value: name,
+              checked: beside.includes(name),
+              onchange: toggle,
+            }),
+            ` ${name}`,
+          ),
+        ),
       ),
       h("small", {}, "numbers or categories to train on as well"),
     );
@@ -325,7 +532,9 @@ class Setup extends HTMLElement {
     this.#abort?.abort();
     this.#tell("Starting…", "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
-    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell }).catch(unanswered);
+    const { status, answer } = await ask("runs", { body: { ...body, key: this.#key }, tell }).catch(
+      unanswered,
+    );
     this.#tell(status === 202 ? "" : answer.detail);
     this.looked.classList.remove("late");
     if (status !== 202) return;
@@ -335,14 +544,22 @@ class Setup extends HTMLElement {
     this.dispatchEvent(new CustomEvent("started", { detail: answer.id }));
   }
 
-  #tell(words, kind = "error") { this.message.replaceChildren(...message(words, kind)); }
+  #tell(words, kind = "error") {
+    this.message.replaceChildren(...message(words, kind));
+  }
 }
 customElements.define("bx-setup", Setup);
 
 /** The part of *mapping* for the task's own *columns*. */
 const own = (mapping, columns) =>
-  Object.fromEntries(Object.entries(mapping).filter(([name]) => columns.some((column) => column.name === name)));
+  Object.fromEntries(
+    Object.entries(mapping).filter(([name]) => columns.some((column) => column.name === name)),
+  );
 
 function load() {
-  try { return { ...START, ...JSON.parse(sessionStorage.getItem(KEPT)) }; } catch { return { ...START }; }
+  try {
+    return { ...START, ...JSON.parse(sessionStorage.getItem(KEPT)) };
+  } catch {
+    return { ...START };
+  }
 }

@@ -3,4 +3,7 @@
 /** The *sources* of modules as one script that needs no other: without imports and exports. Each comes after those that it imports;
  *  no two of them may have the same names. */
 export const oneScript = (sources) =>
-  `"use strict";\n${sources.join("\n").replace(/^import [^;]*;$/gm, "").replace(/^export (?=const|function|class|async)/gm, "")}`;
+  `"use strict";\n${sources
+    .join("\n")
+    .replace(/^import [^;]*;$/gm, "")
+    .replace(/^export (?=const|function|class|async)/gm, "")}`;

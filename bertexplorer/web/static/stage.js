@@ -5,19 +5,27 @@ import "./figure.js";
 import { h, unbroken } from "./kit.js";
 import { shareScales } from "./marks.js";
 
-const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence", head: "Use mini", tuned: "Use sentiment" };
+const ADDS = {
+  mask: "Insert [MASK]",
+  pair: "Add a second sentence",
+  head: "Use mini",
+  tuned: "Use sentiment",
+};
 const LONG_NAME = 80;
-const LATE_MS = 400;  // delay before the old figure is dimmed, so that quick answers do not flicker
+const LATE_MS = 400; // delay before the old figure is dimmed, so that quick answers do not flicker
 const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
 
 class Stage extends HTMLElement {
   #late = null;
-  drawn = "";  // the view of the figure on the stage
+  drawn = ""; // the view of the figure on the stage
 
   connectedCallback() {
     if (this.firstChild) return;
     // ids, on a page with a single stage
-    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });
+    const part = (name, id = name) => ({
+      class: name,
+      id: this.dataset.ids === undefined ? null : id,
+    });
     this.question = h("h2", { tabindex: -1 });
     this.message = h("div", part("notices", "message"));
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
@@ -29,20 +37,43 @@ class Stage extends HTMLElement {
     this.bar = h("progress", { max: 1, "aria-label": "Progress" });
     this.rest = h("span");
     const stop = h("button", { type: "button", onclick: () => this.#fire("stop") }, "Stop");
-    this.way = h("div", { ...part("under-way"), role: "status", hidden: true }, this.bar, this.rest, stop);
+    this.way = h(
+      "div",
+      { ...part("under-way"), role: "status", hidden: true },
+      this.bar,
+      this.rest,
+      stop,
+    );
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.warning = h("p");
-    const caption = h("div", part("caption"),
+    const caption = h(
+      "div",
+      part("caption"),
       this.said,
       h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.warning),
     );
     this.their_words = h("p", { class: "said", dir: "auto" });
-    this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
-    this.cases = h("bx-cases", { hidden: true, onopen: ({ detail }) => this.#fire("open", detail), onall: () => this.#fire("all") });
+    this.beside = h(
+      "div",
+      { ...part("beside"), class: "beside column" },
+      this.named,
+      this.theirs,
+      this.their_words,
+    );
+    this.cases = h("bx-cases", {
+      hidden: true,
+      onopen: ({ detail }) => this.#fire("open", detail),
+      onall: () => this.#fire("all"),
+    });
     this.append(
       h("div", part("question"), this.question),
       this.message,
-      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside),
+      h(
+        "div",
+        part("stage"),
+        h("div", { class: "column" }, this.ours, this.way, this.figure, caption),
+        this.beside,
+      ),
       this.difference,
       this.cases,
     );
@@ -51,14 +82,30 @@ class Stage extends HTMLElement {
 
   /** Show a message: an "error", one that "stands" next to its figure, or the current activity, "busy". */
   tell(words, kind = "error", missing = "") {
-    const button = missing in ADDS
-      && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
-    this.message.replaceChildren(h("p", {
-      class: `message ${kind}${missing in ADDS ? " wanting" : ""}`, role: kind === "busy" ? "status" : "alert", dir: "auto",
-    }, words, button && [" ", button]));
+    const button =
+      missing in ADDS &&
+      h(
+        "button",
+        { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) },
+        ADDS[missing],
+      );
+    this.message.replaceChildren(
+      h(
+        "p",
+        {
+          class: `message ${kind}${missing in ADDS ? " wanting" : ""}`,
+          role: kind === "busy" ? "status" : "alert",
+          dir: "auto",
+        },
+        words,
+        button && [" ", button],
+      ),
+    );
   }
 
-  silence() { this.message.replaceChildren(); }
+  silence() {
+    this.message.replaceChildren();
+  }
 
   /** Show the progress of an answer: whether it is busy, what it waits for, how far it is, and errors. */
   hear({ busy, waits, progress, notice }) {
@@ -74,7 +121,7 @@ class Stage extends HTMLElement {
     clearTimeout(this.#late);
     this.classList.remove("late");
     if (on) this.#late = setTimeout(() => this.classList.add("late"), LATE_MS);
-    if (this.way.contains(document.activeElement)) this.question.focus();  // keep the focus when the button disappears
+    if (this.way.contains(document.activeElement)) this.question.focus(); // keep the focus when the button disappears
     this.way.hidden = true;
     this.waits("");
   }
@@ -95,7 +142,7 @@ class Stage extends HTMLElement {
 
   draw({ state, figure, document: source, height, said, beside, cases }) {
     this.drawn = state.view;
-    if (this.said.textContent !== unbroken(said)) this.said.textContent = unbroken(said);  // screen readers hear it once
+    if (this.said.textContent !== unbroken(said)) this.said.textContent = unbroken(said); // screen readers hear it once
     if (figure?.marks && beside?.figure?.marks) shareScales(figure, beside.figure);
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
@@ -108,11 +155,14 @@ class Stage extends HTMLElement {
     this.their_words.textContent = unbroken(beside.said);
     if (beside.figure) this.theirs.show(beside.figure, beside.said);
     else this.theirs.clear();
-    if (beside.difference) this.difference.show(beside.difference, "The difference between the two");
+    if (beside.difference)
+      this.difference.show(beside.difference, "The difference between the two");
   }
 
   /** Draw the figures anew, as their place has another size. */
-  redraw() { for (const one of [this.figure, this.theirs, this.difference]) one.redraw(); }
+  redraw() {
+    for (const one of [this.figure, this.theirs, this.difference]) one.redraw();
+  }
 
   /** Clear the figure and its caption: there is no answer for this view. */
   blank() {
@@ -123,6 +173,8 @@ class Stage extends HTMLElement {
     this.beside.hidden = this.difference.hidden = this.ours.hidden = true;
   }
 
-  #fire(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+  #fire(kind, detail) {
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
 }
 customElements.define("bx-stage", Stage);

@@ -3,7 +3,7 @@
 import { ask } from "./backend.js";
 import { defaultsOf } from "./settings.js";
 
-const TYPING_MS = 100;  // between two requests while the user types or drags
+const TYPING_MS = 100; // between two requests while the user types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
 
 export class State {
@@ -14,33 +14,47 @@ export class State {
   now;
   #number = 0;
   #abort = null;
-  #writtenAddress = "";  // the current content of the address bar
-  #lastRequest = 0;  // the time of the last request
-  #timer = null;  // delays the request while the user types
-  #settingsByView = {};  // view -> its last settings
-  counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
+  #writtenAddress = ""; // the current content of the address bar
+  #lastRequest = 0; // the time of the last request
+  #timer = null; // delays the request while the user types
+  #settingsByView = {}; // view -> its last settings
+  counted = { text: "", pair: "" }; // the texts in which the hidden and picked spans count
 
   /** *views*: the schema of the views; *opening*: the first state; *show* receives updates: {busy}, {waits}, {progress},
    *  {notice}, {status, answer}; *address*: whether to store the state in the address bar; *backend*: whom to ask; *beside*: what
    *  the browser's history keeps beside the state, {kept} to read and to set. */
-  constructor(views, opening, show, { address = true, backend = ask, beside = { kept: null } } = {}) {
+  constructor(
+    views,
+    opening,
+    show,
+    { address = true, backend = ask, beside = { kept: null } } = {},
+  ) {
     this.#beside = beside;
     this.#views = views;
     this.#backend = backend;
     this.#address = address;
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
-    if (address) addEventListener("popstate", ({ state }) => {
-      this.#writtenAddress = "";
-      this.#beside.kept = state?.kept ?? null;
-      if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
-    });
+    if (address)
+      addEventListener("popstate", ({ state }) => {
+        this.#writtenAddress = "";
+        this.#beside.kept = state?.kept ?? null;
+        if (state?.now) {
+          this.now = state.now;
+          this.counted = state.counted;
+          this.ask();
+        } else this.open(location.search);
+      });
   }
 
-  defaults(view) { return defaultsOf(this.#views[view]); }
+  defaults(view) {
+    return defaultsOf(this.#views[view]);
+  }
 
   /** Request the view of a link. */
-  open(link) { return this.#send({ link: link || "?" }, this.now); }
+  open(link) {
+    return this.#send({ link: link || "?" }, this.now);
+  }
 
   /** Change the state and send a request. *soon*: wait briefly for further changes. *step*: Back undoes the change, as it
    *  undoes each change of the view. */
@@ -48,7 +62,8 @@ export class State {
     const switches = "view" in change && change.view !== this.now.view;
     this.#settingsByView[this.now.view] = this.now.options;
     this.now = { ...this.now, ...change };
-    if (switches && !("options" in change)) this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
+    if (switches && !("options" in change))
+      this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
     this.#write(step || switches);
     const rest = this.#lastRequest + TYPING_MS - Date.now();
     if (!soon || rest <= 0) return this.ask();
@@ -60,12 +75,17 @@ export class State {
   /** Change *options* of *view*, which may no longer be the one on the screen. */
   setOptions(view, options) {
     if (view === this.now.view) return this.set({ options: { ...this.now.options, ...options } });
-    this.#settingsByView[view] = { ...(this.#settingsByView[view] ?? this.defaults(view)), ...options };
+    this.#settingsByView[view] = {
+      ...(this.#settingsByView[view] ?? this.defaults(view)),
+      ...options,
+    };
     return undefined;
   }
 
   /** Change the state without a request. */
-  keep(change) { this.now = { ...this.now, ...change }; }
+  keep(change) {
+    this.now = { ...this.now, ...change };
+  }
 
   /** Set the spans pressed on the strip; they count in the *texts* of the answer on the screen. */
   mark(spans, texts) {
@@ -73,7 +93,9 @@ export class State {
     return this.set(spans);
   }
 
-  ask(more = {}) { return this.#send({ state: this.now, counted_in: this.counted, ...more }, this.now); }
+  ask(more = {}) {
+    return this.#send({ state: this.now, counted_in: this.counted, ...more }, this.now);
+  }
 
   /** Cancel the current request. */
   stop() {
@@ -86,7 +108,8 @@ export class State {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#lastRequest = Date.now();
-    const mine = ++this.#number, newest = () => mine === this.#number;
+    const mine = ++this.#number,
+      newest = () => mine === this.#number;
     this.#abort?.abort();
     this.#abort = new AbortController();
     const { signal } = this.#abort;
@@ -111,7 +134,8 @@ export class State {
     } catch (error) {
       if (newest()) {
         this.show({
-          busy: false, status: 0,
+          busy: false,
+          status: 0,
           answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` },
         });
       }
@@ -120,8 +144,11 @@ export class State {
 
   /** Adopt the state of the server's answer, except for fields that the user has changed since the request. */
   #adopt(requested, given) {
-    const { now } = this, stays = (key) => now[key] !== requested[key];
-    this.now = Object.fromEntries(Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]));
+    const { now } = this,
+      stays = (key) => now[key] !== requested[key];
+    this.now = Object.fromEntries(
+      Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]),
+    );
     if (!stays("hidden") && !stays("picked")) this.counted = { text: given.text, pair: given.pair };
     this.#write(false);
   }
@@ -129,22 +156,35 @@ export class State {
   /** Write the address bar unless it is up to date: writing takes a browser milliseconds. */
   #write(step) {
     if (!this.#address) return;
-    const { link } = this, { kept } = this.#beside, written = link + JSON.stringify([this.counted, kept]);
+    const { link } = this,
+      { kept } = this.#beside,
+      written = link + JSON.stringify([this.counted, kept]);
     if (written === this.#writtenAddress && !step) return;
     try {
-      history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted, kept }, "", link);
+      history[step ? "pushState" : "replaceState"](
+        { now: this.now, counted: this.counted, kept },
+        "",
+        link,
+      );
       this.#writtenAddress = written;
-    } catch { /* Safari allows a hundred writes in 30 s; the next change writes again */ }
+    } catch {
+      /* Safari allows a hundred writes in 30 s; the next change writes again */
+    }
   }
 
   /** The address that restores the state, without settings at their defaults. */
   get link() {
-    const { view, text, pair, hidden, picked, against, other, checkpoint, precision, options } = this.now, defaults = this.defaults(view);
+    const { view, text, pair, hidden, picked, against, other, checkpoint, precision, options } =
+        this.now,
+      defaults = this.defaults(view);
     const query = new URLSearchParams({ view, text });
     if (pair) query.set("pair", pair);
     if (hidden) query.set("hidden", hidden);
     if (picked) query.set("picked", picked);
-    if (against) { query.set("against", against); query.set("versus", other); }
+    if (against) {
+      query.set("against", against);
+      query.set("versus", other);
+    }
     query.set("checkpoint", checkpoint);
     if (precision !== "auto") query.set("precision", precision);
     for (const [name, value] of Object.entries(options)) {

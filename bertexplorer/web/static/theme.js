@@ -1,5 +1,6 @@
 // Dark or light: as the address asks (?__theme=dark), else as the browser does. It runs before the page is painted.
-{  // a block, as the names of a plain script would be those of the whole page
+{
+  // a block, as the names of a plain script would be those of the whole page
   const asked = new URLSearchParams(location.search).get("__theme");
   const preferred = matchMedia("(prefers-color-scheme: dark)");
   const paint = () => {

@@ -7,7 +7,7 @@ import { h } from "./kit.js";
 import { about } from "./masthead.js";
 import { RunsPage } from "./runs_page.js";
 
-const PRETRAINING = "pretraining";  // the kind of runs that belong to the page Pretrain
+const PRETRAINING = "pretraining"; // the kind of runs that belong to the page Pretrain
 
 class Train extends RunsPage {
   async open() {
@@ -17,13 +17,21 @@ class Train extends RunsPage {
       onchoose: ({ detail }) => this.show(detail, { scroll: true }),
       onrestore: ({ detail }) => this.#restore(detail),
     });
-    this.run = h("bx-run", { id: "detail", hidden: true, onchanged: ({ detail }) => this.show(detail) });
+    this.run = h("bx-run", {
+      id: "detail",
+      hidden: true,
+      onchanged: ({ detail }) => this.show(detail),
+    });
     this.append(
-      h("header", { class: "masthead" },
+      h(
+        "header",
+        { class: "masthead" },
         h("h1", {}, "Train"),
         h("p", {}, "Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it."),
       ),
-      h("div", { class: "halves" },
+      h(
+        "div",
+        { class: "halves" },
         h("section", { id: "wish", "aria-label": "A new run" }, this.setup),
         h("section", { "aria-label": "Runs" }, this.list, this.run),
       ),
@@ -39,14 +47,18 @@ class Train extends RunsPage {
     this.append(about(page.about));
   }
 
-  listed(runs) { return runs.filter(({ kind }) => kind !== PRETRAINING); }
+  listed(runs) {
+    return runs.filter(({ kind }) => kind !== PRETRAINING);
+  }
 
   async draw(runs, deleted) {
     this.list.draw(runs, deleted, this.chosen);
     this.setup.offer(runs);
   }
 
-  follow(id) { return this.run.show(id); }
+  follow(id) {
+    return this.run.show(id);
+  }
 
   async #restore(id) {
     await ask(`runs/${id}/restore`, { body: {} });

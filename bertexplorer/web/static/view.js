@@ -15,24 +15,29 @@ class View extends Panel {
   /** @type {Page} */
   schema;
   link = "";
-  given;  // the state to open with, in place of a link
+  given; // the state to open with, in place of a link
   below;
   /** @type {Ask | undefined} */
   backend;
-  start;  // the link of the first answer
-  answer = {};  // on the screen
+  start; // the link of the first answer
+  answer = {}; // on the screen
   #checkpoint = {};
 
   /** Show the view of `link`; `schema` is the page's. `below`: elements to place below the sentence, if there are any;
    *  `backend`: whom to ask, if it is not the page's. */
   connectedCallback() {
     if (this.state) return;
-    const number = ++count, { schema } = this;
+    const number = ++count,
+      { schema } = this;
     this.link = this.link.replace(/^[^?]*/, "");
     const box = (name, label) => {
       const id = `view-${number}-${name}`;
       const field = h("textarea", {
-        id, rows: 1, spellcheck: "false", dir: "auto", translate: "no",
+        id,
+        rows: 1,
+        spellcheck: "false",
+        dir: "auto",
+        translate: "no",
         onkeydown: onEnter(() => this.state.ask()),
         oninput: () => {
           grow(field);
@@ -45,7 +50,8 @@ class View extends Panel {
     this.strip = h("bx-strip", { onpress: ({ detail }) => this.press(detail) });
     this.strip.addEventListener("click", (event) => this.#token(event), true);
     this.stage = h("bx-stage", {
-      onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
+      onjump: ({ detail }) => this.#jump(detail),
+      onstop: () => this.state.stop(),
       onadd: () => this.boxes.pair.querySelector("textarea").focus(),
     });
     this.form = h("bx-form", {
@@ -53,12 +59,18 @@ class View extends Panel {
       onset: ({ detail }) => this.setting(detail),
     });
     this.settings = h("details", { class: "more" }, h("summary", {}, "Options"), this.form);
-    this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) },
+    this.back = h(
+      "button",
+      { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) },
       "Back to the lesson’s text",
     );
     this.explore = h("a", { class: "quiet", href: `./${this.link}` }, "Open in Explore");
-    this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip), this.stage, this.settings,
-      h("div", { class: "row" }, this.back, this.explore));
+    this.append(
+      h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip),
+      this.stage,
+      this.settings,
+      h("div", { class: "row" }, this.back, this.explore),
+    );
     const view = new URLSearchParams(this.link).get("view");
     this.state = new State(
       schema.views,
@@ -72,20 +84,29 @@ class View extends Panel {
 
   /** Show what is *given*, a state or a part of one. Spans count in the text that they come with. */
   open(given) {
-    const { now } = this.state, options = given.view && given.view !== now.view ? given.options : { ...now.options, ...given.options };
-    const change = { ...given, ...(options && { options }) }, { text = now.text, pair = now.pair } = given;
+    const { now } = this.state,
+      options =
+        given.view && given.view !== now.view
+          ? given.options
+          : { ...now.options, ...given.options };
+    const change = { ...given, ...(options && { options }) },
+      { text = now.text, pair = now.pair } = given;
     if ("hidden" in given || "picked" in given) this.state.mark(change, { text, pair });
     else this.state.set(change);
   }
 
   #token(event) {
     const chip = event.target.closest(".chip");
-    if (chip && !this.dispatchEvent(new CustomEvent("token", { detail: chip.textContent, cancelable: true }))) event.stopPropagation();
+    if (
+      chip &&
+      !this.dispatchEvent(new CustomEvent("token", { detail: chip.textContent, cancelable: true }))
+    )
+      event.stopPropagation();
   }
 
   #jump({ set = {}, view, picked }) {
     const { now } = this.state;
-    if (view && view !== now.view) return;  // a lesson stays at its view
+    if (view && view !== now.view) return; // a lesson stays at its view
     this.state.set({ picked: picked || now.picked, options: { ...now.options, ...set } });
   }
 
@@ -117,11 +138,15 @@ class View extends Panel {
   }
 
   #fill() {
-    const { now } = this.state, view = this.schema.views[now.view];
+    const { now } = this.state,
+      view = this.schema.views[now.view];
     for (const [name, box] of Object.entries(this.boxes)) {
       const field = box.querySelector("textarea");
       box.hidden = name === "pair" && !now.pair && document.activeElement !== field;
-      if (field.value !== now[name]) { field.value = now[name]; grow(field); }
+      if (field.value !== now[name]) {
+        field.value = now[name];
+        grow(field);
+      }
     }
     this.showSettings(view, this.#checkpoint);
     this.settings.hidden = !view.settings.some((one) => !one.by_page);

@@ -7,19 +7,23 @@ import { h } from "./kit.js";
 
 /** A function like `ask`, which the kernel of *model* answers, and one that ends it. */
 function kernel(model) {
-  const waiting = new Map();  // number of a question -> what resolves it
+  const waiting = new Map(); // number of a question -> what resolves it
   const mark = Math.random().toString(36).slice(2);
   let last = 0;
-  const hear = (message) => {  // also of another picture of the same widget
+  const hear = (message) => {
+    // also of another picture of the same widget
     waiting.get(message.number)?.({ status: message.status, answer: JSON.parse(message.answer) });
     waiting.delete(message.number);
   };
   model.on("msg:custom", hear);
-  const ask = inTurn((path, body) => new Promise((done) => {
-    const number = `${mark}-${++last}`;
-    waiting.set(number, done);
-    model.send({ number, path, body });
-  }));
+  const ask = inTurn(
+    (path, body) =>
+      new Promise((done) => {
+        const number = `${mark}-${++last}`;
+        waiting.set(number, done);
+        model.send({ number, path, body });
+      }),
+  );
   return { ask, end: () => model.off("msg:custom", hear) };
 }
 
@@ -28,11 +32,15 @@ export async function render({ model, el }) {
   const { ask, end } = kernel(model);
   loadPlotly(plotlyOf(ask));
   const { answer: schema } = await ask("page");
-  const nav = h("bx-nav"), view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
+  const nav = h("bx-nav"),
+    view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
   const around = framed("", nav, view);
-  const mark = () => { if (view.state) nav.mark(view.state.now.view); };
+  const mark = () => {
+    if (view.state) nav.mark(view.state.now.view);
+  };
   nav.draw(schema.views, schema.doors);
-  const open = ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
+  const open = ({ detail }) =>
+    view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
   nav.addEventListener("view", open);
   nav.addEventListener("door", open);
   view.addEventListener("filled", () => {
@@ -43,7 +51,13 @@ export async function render({ model, el }) {
   });
   el.append(around.frame);
   mark();
-  const moved = () => { if (model.get("link") !== view.state.link) view.state.open(model.get("link")); };
+  const moved = () => {
+    if (model.get("link") !== view.state.link) view.state.open(model.get("link"));
+  };
   model.on("change:link", moved);
-  return () => { around.end(); model.off("change:link", moved); end(); };
+  return () => {
+    around.end();
+    model.off("change:link", moved);
+    end();
+  };
 }

@@ -4,7 +4,7 @@ import { readSpans, shiftSpans, TOKENS, writeSpans } from "../spans.js";
 import { readLink } from "./links.js";
 import { Refusal, Stopped } from "./refusal.js";
 
-const MOST = 12;  // answers that are remembered
+const MOST = 12; // answers that are remembered
 const PRESS = {
   hide: ["Press one to hide it or to show it again.", "Click any word to hide it from BERT."],
   pick: ["Press one to pick it, with Shift to pick several.", "Click a word to look at it."],
@@ -24,7 +24,8 @@ export class Answers {
 
   /** {status, answer} to the *body* of a question, as `parse_request` of the server reads it. */
   async view(body) {
-    const { state, notice } = await this.read(body), view = this.schema.views[state.view];
+    const { state, notice } = await this.read(body),
+      view = this.schema.views[state.view];
     const out = { state, notice, checkpoint: this.bert.card };
     let encoding = null;
     try {
@@ -33,7 +34,8 @@ export class Answers {
       const started = performance.now();
       const result = await this.result(state);
       const took = performance.now() - started;
-      const colours = module.colours?.(result) ?? {}, figure = await module.draw(result);
+      const colours = module.colours?.(result) ?? {},
+        figure = await module.draw(result);
       out.strip = encoding && strip(this.bert, encoding, view.press, colours);
       Object.assign(out, { said: module.say(result), receipt: this.receipt(took), figure });
       if (state.against) out.beside = await this.beside(state, module);
@@ -42,24 +44,44 @@ export class Answers {
       if (error instanceof Stopped) throw error;
       if (!(error instanceof Refusal)) console.error(error);
       out.strip = encoding && strip(this.bert, encoding, view.press, {});
-      const detail = error instanceof Refusal ? error.message : `This view failed (${error.message}). Reload the page, or change the text.`;
-      return { status: 422, answer: { ...out, title: "Invalid request", detail, ...(error.missing && { missing: error.missing }) } };
+      const detail =
+        error instanceof Refusal
+          ? error.message
+          : `This view failed (${error.message}). Reload the page, or change the text.`;
+      return {
+        status: 422,
+        answer: {
+          ...out,
+          title: "Invalid request",
+          detail,
+          ...(error.missing && { missing: error.missing }),
+        },
+      };
     }
   }
 
   /** The rows of a state, with those of the other text if it is compared. */
   async rows(body) {
-    const { state } = await this.read(body), module = await this.module(state.view);
-    const sides = [state, ...(state.against === "another text" && state.other.trim() ? [other(state)] : [])], out = [];
+    const { state } = await this.read(body),
+      module = await this.module(state.view);
+    const sides = [
+        state,
+        ...(state.against === "another text" && state.other.trim() ? [other(state)] : []),
+      ],
+      out = [];
     for (const side of sides) {
-      for (const row of module.rows(await this.result(side))) out.push(sides.length > 1 ? { side: side.text, ...row } : row);
+      for (const row of module.rows(await this.result(side)))
+        out.push(sides.length > 1 ? { side: side.text, ...row } : row);
     }
     return { state, rows: out };
   }
 
   receipt(took) {
     const { name, packed } = this.bert.card;
-    return { short: `${name} · ${packed} · in this browser · ${Math.round(took)} ms`, whole: this.bert.card.provenance };
+    return {
+      short: `${name} · ${packed} · in this browser · ${Math.round(took)} ms`,
+      whole: this.bert.card.provenance,
+    };
   }
 
   async module(view) {
@@ -68,7 +90,14 @@ export class Answers {
   }
 
   async result(state) {
-    const key = JSON.stringify([state.view, state.text, state.pair, state.hidden, state.picked, state.options]);
+    const key = JSON.stringify([
+      state.view,
+      state.text,
+      state.pair,
+      state.hidden,
+      state.picked,
+      state.options,
+    ]);
     if (this.#results.has(key)) return this.#results.get(key);
     const module = await this.module(state.view);
     const result = await module.run(this.bert, asText(state), this.checked(state), {
@@ -80,26 +109,38 @@ export class Answers {
   }
 
   async encode(state) {
-    const module = this.schema.views[state.view].offered ? await this.module(state.view) : {}, text = asText(state);
+    const module = this.schema.views[state.view].offered ? await this.module(state.view) : {},
+      text = asText(state);
     if (!module.first || !text.first.includes("{")) return this.bert.tokenizer.encode(text);
     const encoding = this.bert.tokenizer.encode(module.first(this.bert, text));
-    return { ...encoding, notes: [...encoding.notes, "The first of the sentences; the others are in the figure."] };
+    return {
+      ...encoding,
+      notes: [...encoding.notes, "The first of the sentences; the others are in the figure."],
+    };
   }
 
   async beside(state, module) {
     const ours = state.text;
     if (state.against !== "another text") {
       return {
-        name: state.against, ours,
+        name: state.against,
+        ours,
         said: "A site compares texts. For checkpoints and random weights, install the explorer.",
-        figure: null, difference: null,
+        figure: null,
+        difference: null,
       };
     }
     if (!state.other.trim()) return undefined;
     try {
       const result = await this.result(other(state));
       const more = module.compare?.(await this.result(state), result) ?? "";
-      return { name: state.other, ours, said: `${module.say(result)} ${more}`.trim(), figure: await module.draw(result), difference: null };
+      return {
+        name: state.other,
+        ours,
+        said: `${module.say(result)} ${more}`.trim(),
+        figure: await module.draw(result),
+        difference: null,
+      };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { name: state.other, ours, said: error.message, figure: null, difference: null };
@@ -111,19 +152,37 @@ export class Answers {
   async read({ state, link, counted_in: counted, fill }) {
     if (link !== undefined) return this.follow(link);
     let now = {
-      ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state,
-      checkpoint: this.bert.card.name, precision: "auto",
+      ...this.schema.opening,
+      pair: "",
+      against: "",
+      other: "",
+      hidden: "",
+      picked: "",
+      ...state,
+      checkpoint: this.bert.card.name,
+      precision: "auto",
     };
     const lost = this.lost(now.view, now.options);
     now.options = { ...this.defaults(now.view), ...this.known(now.view, now.options) };
-    if (counted) now = this.edited({ ...now, text: counted.text ?? "", pair: counted.pair ?? "" }, now.text, now.pair);
+    if (counted)
+      now = this.edited(
+        { ...now, text: counted.text ?? "", pair: counted.pair ?? "" },
+        now.text,
+        now.pair,
+      );
     if (fill) now = await this.filled(now, readSpans(fill)[0]);
-    return { state: now, notice: lost.length ? `A browser does not compute ${lost.join(" and ")}; this is without.` : "" };
+    return {
+      state: now,
+      notice: lost.length
+        ? `A browser does not compute ${lost.join(" and ")}; this is without.`
+        : "",
+    };
   }
 
   /** Those of *options*, name and value, that this site lacks and that would change the answer. */
   lost(view, options = {}) {
-    const { defaults } = this.schema.views[view], known = this.known(view, options);
+    const { defaults } = this.schema.views[view],
+      known = this.known(view, options);
     return Object.entries(options)
       .filter(([name, value]) => !Object.hasOwn(known, name) && value !== defaults[name])
       .map(([name, value]) => `${name.replaceAll("_", " ")} “${value}”`);
@@ -133,42 +192,65 @@ export class Answers {
   known(view, options = {}) {
     const has = Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one]));
     return Object.fromEntries(
-      Object.entries(options).filter(([name, value]) =>
-        name in has && (!has[name].choices.length || has[name].choices.includes(value))),
+      Object.entries(options).filter(
+        ([name, value]) =>
+          name in has && (!has[name].choices.length || has[name].choices.includes(value)),
+      ),
     );
   }
 
-  defaults(view) { return defaultsOf(this.schema.views[view]); }
+  defaults(view) {
+    return defaultsOf(this.schema.views[view]);
+  }
 
   follow(link) {
     const { query, named, known, state, options: examples } = readLink(link, this.schema);
-    const { settings } = this.schema.views[state.view], mine = this.bert.card.name;
-    const options = { ...this.defaults(state.view), ...examples }, notices = [];
+    const { settings } = this.schema.views[state.view],
+      mine = this.bert.card.name;
+    const options = { ...this.defaults(state.view), ...examples },
+      notices = [];
     if (!known) notices.push(`There is no view '${named.slice(0, 60)}'. Pick one of those shown.`);
     try {
-      for (const one of settings) if (query.has(one.name)) options[one.name] = check(one, query.get(one.name));
+      for (const one of settings)
+        if (query.has(one.name)) options[one.name] = check(one, query.get(one.name));
     } catch (error) {
       notices.push(`${error.message} The link's settings are left out.`);
       Object.assign(options, this.defaults(state.view));
     }
     const checkpoint = query.get("checkpoint");
-    if (checkpoint && checkpoint !== mine) notices.push(`The link names ${checkpoint.slice(0, 60)}; this site has ${mine} alone.`);
-    return { state: { ...state, checkpoint: mine, precision: "auto", options }, notice: notices.join(" ") };
+    if (checkpoint && checkpoint !== mine)
+      notices.push(`The link names ${checkpoint.slice(0, 60)}; this site has ${mine} alone.`);
+    return {
+      state: { ...state, checkpoint: mine, precision: "auto", options },
+      notice: notices.join(" "),
+    };
   }
 
   checked(state) {
-    return Object.fromEntries(this.schema.views[state.view].settings.map((one) => [
-      one.name,
-      check(one, state.options[one.name] ?? one.default),
-    ]));
+    return Object.fromEntries(
+      this.schema.views[state.view].settings.map((one) => [
+        one.name,
+        check(one, state.options[one.name] ?? one.default),
+      ]),
+    );
   }
 
   /** The state after an edit of its texts. Words stay hidden or picked if they are still there. */
   edited(state, text, pair) {
     if (state.text === text && state.pair === pair) return state;
-    const prepared = (one) => { try { return [...this.bert.tokenizer.prepare(one).text]; } catch { return [...one]; } };
-    let hidden = readSpans(state.hidden), picked = readSpans(state.picked).filter((span) => span.side !== TOKENS);
-    [[state.text, text], [state.pair, pair]].forEach(([before, after], side) => {
+    const prepared = (one) => {
+      try {
+        return [...this.bert.tokenizer.prepare(one).text];
+      } catch {
+        return [...one];
+      }
+    };
+    let hidden = readSpans(state.hidden),
+      picked = readSpans(state.picked).filter((span) => span.side !== TOKENS);
+    [
+      [state.text, text],
+      [state.pair, pair],
+    ].forEach(([before, after], side) => {
       const texts = [prepared(before), prepared(after)];
       hidden = shiftSpans(hidden, side, ...texts);
       picked = shiftSpans(picked, side, ...texts);
@@ -179,38 +261,59 @@ export class Answers {
   /** The state with the best answer in place of a typed mask. */
   async filled(state, span) {
     const encoding = this.bert.tokenizer.encode(asText(state));
-    const position = encoding.masked.find((at) => span && writeSpans([encoding.spans[at]]) === writeSpans([span]));
+    const position = encoding.masked.find(
+      (at) => span && writeSpans([encoding.spans[at]]) === writeSpans([span]),
+    );
     if (position === undefined) return state;
     const [[row]] = await this.bert.maskedLogProbs([encoding], [[position]]);
     const best = row.reduce((top, one, i) => (one > row[top] ? i : top), 0);
-    const word = this.bert.tokenizer.pieces[best].replace(/^##/, ""), old = encoding.texts[span.side];
+    const word = this.bert.tokenizer.pieces[best].replace(/^##/, ""),
+      old = encoding.texts[span.side];
     const filled = [...old.slice(0, span.start), word, ...old.slice(span.end)].join("");
-    return span.side ? this.edited(state, state.text, filled) : this.edited(state, filled, state.pair);
+    return span.side
+      ? this.edited(state, state.text, filled)
+      : this.edited(state, filled, state.pair);
   }
 }
 
-const other = (state) => ({ ...state, text: state.other, hidden: "", picked: "", against: "", other: "" });
-const asText = ({ text, pair, hidden, picked }) => ({ first: text, second: pair, hidden: readSpans(hidden), picked: readSpans(picked) });
+const other = (state) => ({
+  ...state,
+  text: state.other,
+  hidden: "",
+  picked: "",
+  against: "",
+  other: "",
+});
+const asText = ({ text, pair, hidden, picked }) => ({
+  first: text,
+  second: pair,
+  hidden: readSpans(hidden),
+  picked: readSpans(picked),
+});
 
 /** *value* as the setting *one* takes it. */
 function check({ name, label, kind, choices, low, high }, value) {
   const wanted = choices.length
     ? `one of ${choices.join(", ")}`
-    : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind]
-      + (low !== null && high !== null ? ` from ${low} to ${high}` : "");
-  const refuse = () => { throw new Refusal(`${label || name}: got '${String(value).slice(0, 60)}'; wanted ${wanted}.`); };
+    : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind] +
+      (low !== null && high !== null ? ` from ${low} to ${high}` : "");
+  const refuse = () => {
+    throw new Refusal(`${label || name}: got '${String(value).slice(0, 60)}'; wanted ${wanted}.`);
+  };
   if (choices.length && !choices.includes(value)) refuse();
   if (kind === "bool") {
-    const known = { true: true, yes: true, 1: true, false: false, no: false, 0: false }[String(value).toLowerCase()];
+    const known = { true: true, yes: true, 1: true, false: false, no: false, 0: false }[
+      String(value).toLowerCase()
+    ];
     return known === undefined ? refuse() : known;
   }
   if (kind === "str") return String(value);
   const number = typeof value === "number" || String(value).trim() ? Number(value) : NaN;
   if (
-    !Number.isFinite(number)
-    || (kind === "int" && !Number.isInteger(number))
-    || (low !== null && number < low)
-    || (high !== null && number > high)
+    !Number.isFinite(number) ||
+    (kind === "int" && !Number.isInteger(number)) ||
+    (low !== null && number < low) ||
+    (high !== null && number > high)
   ) {
     refuse();
   }
@@ -222,26 +325,47 @@ function strip(bert, encoding, press, colours) {
   const { tokenizer } = bert;
   const { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding;
   const picks = press === "pick";
-  const sides = spans.map((span, i) => span?.side ?? segments[i]), key = (i) => `${sides[i]} ${words[i]}`, sizes = {}, last = {};
-  tokens.forEach((_, i) => { sizes[key(i)] = (sizes[key(i)] ?? 0) + 1; if (spans[i]) last[spans[i].side] = i; });
+  const sides = spans.map((span, i) => span?.side ?? segments[i]),
+    key = (i) => `${sides[i]} ${words[i]}`,
+    sizes = {},
+    last = {};
+  tokens.forEach((_, i) => {
+    sizes[key(i)] = (sizes[key(i)] ?? 0) + 1;
+    if (spans[i]) last[spans[i].side] = i;
+  });
   const chips = tokens.map((token, i) => {
     const span = spans[i];
-    const odd = !span
-      || span.start === span.end
-      || (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
-    const masked = ids[i] === tokenizer.maskId, typed = originalIds[i] === tokenizer.maskId, about = `token ${i}, id ${originalIds[i]}`;
+    const odd =
+      !span ||
+      span.start === span.end ||
+      (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
+    const masked = ids[i] === tokenizer.maskId,
+      typed = originalIds[i] === tokenizer.maskId,
+      about = `token ${i}, id ${originalIds[i]}`;
     const chip = {
-      label: masked ? tokenizer.mask : token, title: about, side: sides[i],
+      label: masked ? tokenizer.mask : token,
+      title: about,
+      side: sides[i],
       word: words[i] === null || sizes[key(i)] < 2 ? -1 : words[i],
       more: i > 0 && words[i] !== null && words[i] === words[i - 1],
-      special: odd, span: "", on: false, masked: false, typed: false, colour: null, cut: last[sides[i]] === i ? cut[sides[i]] : 0,
+      special: odd,
+      span: "",
+      on: false,
+      masked: false,
+      typed: false,
+      colour: null,
+      cut: last[sides[i]] === i ? cut[sides[i]] : 0,
     };
     if (!press || (odd && !picks)) return chip;
-    const target = span && !odd ? span : { side: TOKENS, start: i, end: i + 1 }, colour = colours[i];
+    const target = span && !odd ? span : { side: TOKENS, start: i, end: i + 1 },
+      colour = colours[i];
     return {
       ...chip,
       title: masked && !typed ? `hidden: ${token}, ${about}` : about,
-      span: writeSpans([target]), on: picks ? picked.includes(i) : masked, masked: masked && !picks, typed,
+      span: writeSpans([target]),
+      on: picks ? picked.includes(i) : masked,
+      masked: masked && !picks,
+      typed,
       colour: colour !== undefined && (picks || !masked) ? Math.round(1000 * colour) / 1000 : null,
     };
   });

@@ -2,9 +2,14 @@
 
 /** {content, name} of the *rows* of a state as *kind*, csv or json. */
 export function fileOf(kind, state, rows, provenance) {
-  const content = kind === "csv"
-    ? csv(rows, provenance)
-    : JSON.stringify({ analysis: state.view.replaceAll("-", "_"), state, provenance, rows }, null, 2);
+  const content =
+    kind === "csv"
+      ? csv(rows, provenance)
+      : JSON.stringify(
+          { analysis: state.view.replaceAll("-", "_"), state, provenance, rows },
+          null,
+          2,
+        );
   return { content, name: `${state.view}.${kind}` };
 }
 
@@ -13,7 +18,9 @@ function csv(rows, provenance) {
   const names = [...new Set(rows.flatMap(Object.keys)), "made_with"];
   const lines = [
     names,
-    ...rows.map((row, i) => names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name]))),
+    ...rows.map((row, i) =>
+      names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name])),
+    ),
   ];
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
@@ -21,7 +28,12 @@ function csv(rows, provenance) {
 function cell(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "number") return String(value);
-  const words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const words =
+    value === null || value === undefined
+      ? ""
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value);
   const shown = /^\s*[=+\-@\t\r]/.test(words) ? `'${words}` : words;
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

@@ -3,12 +3,15 @@
 import { decimal, grouped, quote } from "./wording.js";
 import { Refusal } from "./refusal.js";
 
-const MORE_DIGITS = 3;  // at most, for a value that is close to a limit
+const MORE_DIGITS = 3; // at most, for a value that is close to a limit
 
 // Facts. Layers, places and ranks count from 1; layer 0 is the input of the first layer.
 
 /** The facts of the *result* of a state, by name. */
-export const factsOf = (bert, state, result) => ({ ...textFacts(bert, state), ...FACTS[state.view]?.(result, bert) });
+export const factsOf = (bert, state, result) => ({
+  ...textFacts(bert, state),
+  ...FACTS[state.view]?.(result, bert),
+});
 
 const textFacts = ({ layers }, { text, pair }) => ({
   layers: () => layers,
@@ -22,22 +25,38 @@ const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+(?:['’][\p{L
 
 const FACTS = {
   "fill-mask": ({ blanks }, { tokenizer }) => ({
-    top: (rank = 1, blank = 1) => item(item(blanks, blank, "mask").candidates, rank, "answer").token,
+    top: (rank = 1, blank = 1) =>
+      item(item(blanks, blank, "mask").candidates, rank, "answer").token,
     p: (word, blank = 1) => Math.exp(item(blanks, blank, "mask").row[pieceId(tokenizer, word)]),
   }),
   decoding: ({ fillings }) => {
-    const filling = (method) => named(fillings, fillings.map((one) => one.method), method, "method");
-    const tokens = (method) => [...filling(method).steps].sort((a, b) => a.position - b.position).map(({ token }) => token);
-    return { filled: (method) => tokens(method).join(" "), chained: (method) => filling(method).chained };
+    const filling = (method) =>
+      named(
+        fillings,
+        fillings.map((one) => one.method),
+        method,
+        "method",
+      );
+    const tokens = (method) =>
+      [...filling(method).steps].sort((a, b) => a.position - b.position).map(({ token }) => token);
+    return {
+      filled: (method) => tokens(method).join(" "),
+      chained: (method) => filling(method).chained,
+    };
   },
   layers: ({ layers, settled }) => ({
     settled: () => settled,
-    top: (layer = -1) => itemAtLayer(layers, layer === -1 ? layers.length - 1 : layer).candidates[0].token,
+    top: (layer = -1) =>
+      itemAtLayer(layers, layer === -1 ? layers.length - 1 : layer).candidates[0].token,
   }),
   "next-sentence": ({ forward }) => ({ is_next: () => forward.isNext }),
   search: ({ hits }) => {
     const line = (rank) => item(hits, rank, "line");
-    return { hit: (rank = 1) => line(rank).text, topic: (rank = 1) => line(rank).label, cosine: (rank = 1) => line(rank).cosine };
+    return {
+      hit: (rank = 1) => line(rank).text,
+      topic: (rank = 1) => line(rank).label,
+      cosine: (rank = 1) => line(rank).cosine,
+    };
   },
   "sentence-similarity": ({ similarity, asSimilar, chance, pairs, rows, columns }) => ({
     similarity: () => similarity,
@@ -53,22 +72,38 @@ const FACTS = {
     top_after: () => item(after.candidates, 1, "answer").token,
   }),
   template: ({ fillings, words, probabilities }) => {
-    const row = (filling) => named(probabilities, fillings.map((choices) => choices.join(" / ")), filling, "filling");
+    const row = (filling) =>
+      named(
+        probabilities,
+        fillings.map((choices) => choices.join(" / ")),
+        filling,
+        "filling",
+      );
     const p = (filling, word) => named(row(filling), words, word, "word");
     return { ratio: (filling, word, other) => Math.log2(p(filling, word) / p(filling, other)) };
   },
   "term-weights": ({ texts }) => {
-    const terms = (side) => item(texts, side, "text"), all = (side) => [...terms(side).own, ...terms(side).added];
-    const term = (word, side) => named(all(side), all(side).map((one) => one.word), word, "word");
+    const terms = (side) => item(texts, side, "text"),
+      all = (side) => [...terms(side).own, ...terms(side).added];
+    const term = (word, side) =>
+      named(
+        all(side),
+        all(side).map((one) => one.word),
+        word,
+        "word",
+      );
     return {
       added: (rank = 1, side = 1) => item(terms(side).added, rank, "word").word,
       weight: (word, side = 1) => term(word, side).weight,
       source: (word, side = 1) => term(word, side).sources[0],
     };
   },
-  tokenization: ({ words }) => ({ longest: () => Math.max(0, ...words.map(({ steps }) => steps.length)) }),
+  tokenization: ({ words }) => ({
+    longest: () => Math.max(0, ...words.map(({ steps }) => steps.length)),
+  }),
   "word-in-context": ({ cosines }) => ({
-    cosine: (first, second, layer) => item(item(itemAtLayer(cosines, layer), first, "occurrence"), second, "occurrence"),
+    cosine: (first, second, layer) =>
+      item(item(itemAtLayer(cosines, layer), first, "occurrence"), second, "occurrence"),
   }),
 };
 
@@ -86,31 +121,51 @@ function itemAtLayer(items, layer) {
 /** The one of *items* that is called *name* among their *names*. */
 function named(items, names, name, kind) {
   if (names.includes(name)) return items[names.indexOf(name)];
-  throw new Refusal(`There is no ${kind} '${name}'; wanted one of ${names.map((one) => `'${one}'`).join(", ")}.`);
+  throw new Refusal(
+    `There is no ${kind} '${name}'; wanted one of ${names.map((one) => `'${one}'`).join(", ")}.`,
+  );
 }
 
 function pieceId({ ids }, word) {
   const id = ids.get(word) ?? ids.get(word.toLowerCase());
-  if (id === undefined) throw new Refusal(`'${word}' is not one piece of the vocabulary. Name a word that is.`);
+  if (id === undefined)
+    throw new Refusal(`'${word}' is not one piece of the vocabulary. Name a word that is.`);
   return id;
 }
 
 // Conditions.
 
 const OPERATORS = {
-  not: (a) => !a, "+": (a, b) => a + b, "-": (a, b) => (b === undefined ? -a : a - b), "*": (a, b) => a * b, "/": (a, b) => a / b,
-  "==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b,
-  ">": (a, b) => a > b, ">=": (a, b) => a >= b,
-  abs: Math.abs, min: Math.min, max: Math.max, len: (word) => [...word].length, log2: Math.log2,
+  not: (a) => !a,
+  "+": (a, b) => a + b,
+  "-": (a, b) => (b === undefined ? -a : a - b),
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  abs: Math.abs,
+  min: Math.min,
+  max: Math.max,
+  len: (word) => [...word].length,
+  log2: Math.log2,
 };
 
 /** The value of a condition, or of a part of one. */
 export function valueOf(tree, facts) {
   if (!Array.isArray(tree)) return tree;
-  const [name, ...given] = tree, value = (part) => valueOf(part, facts), called = OPERATORS[name] ?? facts[name];
+  const [name, ...given] = tree,
+    value = (part) => valueOf(part, facts),
+    called = OPERATORS[name] ?? facts[name];
   if (name === "and") return given.every(value);
   if (name === "or") return given.some(value);
-  if (!called) throw new Refusal(`A site cannot check this, as it lacks the fact ${name}. To have it checked, install the explorer.`);
+  if (!called)
+    throw new Refusal(
+      `A site cannot check this, as it lacks the fact ${name}. To have it checked, install the explorer.`,
+    );
   return called(...given.map(value));
 }
 
@@ -120,8 +175,12 @@ export function valueOf(tree, facts) {
 export function fill(tree, facts, limits) {
   const out = [];
   for (const part of tree) {
-    if (Array.isArray(part)) { out.push([part[0], part[1], fill(part[2], facts, limits)]); continue; }
-    const words = typeof part === "string" ? part : formatted(valueOf(part.value, facts), part.form, limits);
+    if (Array.isArray(part)) {
+      out.push([part[0], part[1], fill(part[2], facts, limits)]);
+      continue;
+    }
+    const words =
+      typeof part === "string" ? part : formatted(valueOf(part.value, facts), part.form, limits);
     out.push(typeof out.at(-1) === "string" ? out.pop() + words : words);
   }
   return out;
@@ -133,7 +192,10 @@ function formatted(value, form, limits) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   const others = limits.filter((limit) => limit !== value);
   const texts = Array.from({ length: MORE_DIGITS + 1 }, (_, more) => number(value, form, more));
-  return texts.find((text, more) => !others.some((limit) => number(limit, form, more) === text)) ?? texts[0];
+  return (
+    texts.find((text, more) => !others.some((limit) => number(limit, form, more) === text)) ??
+    texts[0]
+  );
 }
 
 function number(value, form, more) {
@@ -145,7 +207,11 @@ function number(value, form, more) {
 
 /** *value* with so many *digits* that count, without zeros at the end; a power of ten where it is large or small. */
 function general(value, digits) {
-  const [mantissa, power] = value.toExponential(digits - 1).split("e"), far = power < -4 || power >= digits;
-  return (far ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}` : `${Number(value.toPrecision(digits))}`)
-    .replaceAll("-", "−");
+  const [mantissa, power] = value.toExponential(digits - 1).split("e"),
+    far = power < -4 || power >= digits;
+  return (
+    far
+      ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`
+      : `${Number(value.toPrecision(digits))}`
+  ).replaceAll("-", "−");
 }

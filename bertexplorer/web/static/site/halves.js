@@ -16,13 +16,19 @@ export function attended(bert, pass, layer, positions) {
     return context;
   });
   const mixed = bert.linear(`${name}.attention.output`, contexts);
-  return bert.norm(`${name}.attention_norm`, positions.map((position, i) => pass.vector(layer, position).map((x, n) => x + mixed[i][n])));
+  return bert.norm(
+    `${name}.attention_norm`,
+    positions.map((position, i) => pass.vector(layer, position).map((x, n) => x + mixed[i][n])),
+  );
 }
 
 /** What the feed-forward half of a layer adds to *vectors*, which come from its attention half. */
 export function fed(bert, layer, vectors) {
   const name = `encoder.layers.${layer}.feed_forward`;
-  return bert.linear(`${name}.contract`, bert.linear(`${name}.expand`, vectors).map((row) => row.map(gelu)));
+  return bert.linear(
+    `${name}.contract`,
+    bert.linear(`${name}.expand`, vectors).map((row) => row.map(gelu)),
+  );
 }
 
 const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
@@ -31,8 +37,8 @@ const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
 function erf(x) {
   const t = 1 / (1 + 0.5 * Math.abs(x));
   const series = [
-    0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196,
-    1.00002368, -1.26551223,
+    0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418,
+    0.37409196, 1.00002368, -1.26551223,
   ];
   const tail = t * Math.exp(-x * x + series.reduce((total, one) => total * t + one, 0));
   return x < 0 ? tail - 1 : 1 - tail;

@@ -2,9 +2,10 @@
 import { argmax, range } from "../numbers.js";
 import { Refusal } from "./refusal.js";
 
-const PLACE = /^(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})$/, MAX_TYPED = 2_000;
-const WINDOW = 20;  // tokens of a long text whose links are looked at
-const ALWAYS = 0.5;  // a head is positional if more than this share of its tokens look the same distance away
+const PLACE = /^(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})$/,
+  MAX_TYPED = 2_000;
+const WINDOW = 20; // tokens of a long text whose links are looked at
+const ALWAYS = 0.5; // a head is positional if more than this share of its tokens look the same distance away
 
 export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 
@@ -12,12 +13,15 @@ export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 function parsePlaces(typed, kind, example, layers, count) {
   if (typed.length > MAX_TYPED) {
     throw new Refusal(
-      `A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. `
-        + `Shorten it.`,
+      `A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. ` +
+        `Shorten it.`,
     );
   }
   const places = new Map();
-  for (const part of typed.split(/[,;\n]/).map((one) => one.trim()).filter(Boolean)) {
+  for (const part of typed
+    .split(/[,;\n]/)
+    .map((one) => one.trim())
+    .filter(Boolean)) {
     const [layer, number] = PLACE.exec(part)?.slice(1).map(Number) ?? [];
     if (layer === undefined) {
       throw new Refusal(
@@ -31,40 +35,53 @@ function parsePlaces(typed, kind, example, layers, count) {
   return [...places.values()];
 }
 
-export const parseHeads = (typed, { layers, heads }) => parsePlaces(typed, "head", "5·3 or 5.3", layers, heads);
+export const parseHeads = (typed, { layers, heads }) =>
+  parsePlaces(typed, "head", "5·3 or 5.3", layers, heads);
 
 export function checkNumber(number, count, kind, low = 1) {
   if (low <= number && number <= count) return;
-  throw new Refusal(`${kind[0].toUpperCase()}${kind.slice(1)} ${number} does not exist; there are ${count} ${kind}s. Choose 1 to ${count}${low ? "" : ", or 0 for all"}.`);
+  throw new Refusal(
+    `${kind[0].toUpperCase()}${kind.slice(1)} ${number} does not exist; there are ${count} ${kind}s. Choose 1 to ${count}${low ? "" : ", or 0 for all"}.`,
+  );
 }
 
 /** The heads with this *layer* and this number *head*, both from 1; 0 means all. */
 export function oneOrAll(layer, head, { layers, heads }) {
   checkNumber(layer, layers, "layer", 0);
   checkNumber(head, heads, "head", 0);
-  return (layer ? [layer - 1] : range(layers)).flatMap((i) => (head ? [head - 1] : range(heads)).map((j) => [i, j]));
+  return (layer ? [layer - 1] : range(layers)).flatMap((i) =>
+    (head ? [head - 1] : range(heads)).map((j) => [i, j]),
+  );
 }
 
 /** *chosen* in words, the same in every checkpoint for all heads, those of a layer, and those of one number. */
 export function nameHeads(chosen, { layers, heads }) {
-  const [inLayers, numbers] = [0, 1].map((part) => new Set(chosen.map((place) => place[part])).size);
+  const [inLayers, numbers] = [0, 1].map(
+    (part) => new Set(chosen.map((place) => place[part])).size,
+  );
   const whole = chosen.length === inLayers * numbers && chosen.length > 1;
   if (whole && inLayers === layers && numbers === heads) return "all heads";
   if (whole && inLayers === 1 && numbers === heads) return `all heads of layer ${chosen[0][0] + 1}`;
-  if (whole && inLayers === layers && numbers === 1) return `head ${chosen[0][1] + 1} of all layers`;
+  if (whole && inLayers === layers && numbers === 1)
+    return `head ${chosen[0][1] + 1} of all layers`;
   return chosen.length <= 12 ? chosen.map(placeName).join(" ") : `${chosen.length} heads`;
 }
 
 /** All positions of a short text; else the first, the last, and those around *position*. */
 export function linkWindow({ ids: { length } }, position) {
   if (length <= WINDOW) return range(length);
-  const inner = WINDOW - 2, start = Math.min(Math.max(position - inner / 2, 1), length - 1 - inner);
+  const inner = WINDOW - 2,
+    start = Math.min(Math.max(position - inner / 2, 1), length - 1 - inner);
   return [0, ...range(inner, start), length - 1];
 }
 
 /** Of each token, whether it belongs to a word: it is neither special nor punctuation. A mask stands for a word. */
 export function areWords({ tokenizer }, encoding) {
-  return encoding.ids.map((_, i) => !encoding.special[i] && (encoding.masked.includes(i) || !isPunctuation(tokenizer.slice(encoding, i))));
+  return encoding.ids.map(
+    (_, i) =>
+      !encoding.special[i] &&
+      (encoding.masked.includes(i) || !isPunctuation(tokenizer.slice(encoding, i))),
+  );
 }
 
 export const isPunctuation = (text) => /^\p{P}*$/u.test(text);
@@ -74,22 +91,30 @@ export const isPunctuation = (text) => /^\p{P}*$/u.test(text);
  *  last. *every*: weights by layer, head, row; *at*: the positions of the rows; *words*: whether each token belongs to a word;
  *  *sources*: only links from these, if one of them is a word. */
 export function strongestLinks(every, at, words, sources = []) {
-  const looking = range(at.length).filter((row) => words[at[row]]), targets = range(words.length).filter((i) => words[i]);
+  const looking = range(at.length).filter((row) => words[at[row]]),
+    targets = range(words.length).filter((i) => words[i]);
   if (!looking.length || targets.length < 2) return [];
-  const wanted = looking.filter((row) => sources.includes(at[row])), from = wanted.length ? wanted : looking;
+  const wanted = looking.filter((row) => sources.includes(at[row])),
+    from = wanted.length ? wanted : looking;
   const isFar = (row, target, least) => Math.abs(target - at[row]) >= least;
   const apart = from.some((row) => targets.some((target) => isFar(row, target, 2))) ? 2 : 1;
-  const links = every.flatMap((layer, i) => layer.map((head, j) => {
-    const most = (row) => targets[argmax(targets.map((target) => head[row][target]))];
-    const link = { head: [i, j], weight: -1, positional: isPositional(looking.map((row) => most(row) - at[row])) };
-    for (const row of from) {
-      for (const target of targets.filter((one) => isFar(row, one, apart))) {
-        const weight = head[row][target];
-        if (weight > link.weight) Object.assign(link, { source: at[row], target, weight });
+  const links = every.flatMap((layer, i) =>
+    layer.map((head, j) => {
+      const most = (row) => targets[argmax(targets.map((target) => head[row][target]))];
+      const link = {
+        head: [i, j],
+        weight: -1,
+        positional: isPositional(looking.map((row) => most(row) - at[row])),
+      };
+      for (const row of from) {
+        for (const target of targets.filter((one) => isFar(row, one, apart))) {
+          const weight = head[row][target];
+          if (weight > link.weight) Object.assign(link, { source: at[row], target, weight });
+        }
       }
-    }
-    return link;
-  }));
+      return link;
+    }),
+  );
   return links.sort((a, b) => a.positional - b.positional || b.weight - a.weight);
 }
 

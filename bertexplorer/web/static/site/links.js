@@ -6,17 +6,30 @@ const COMPARISONS = ["random weights", "another checkpoint", "another text", "it
 /** What the query *link* says beside settings. *known*: whether it names a view that there is; *options*: those of the example that
  *  fills in for a text, if the link has none. */
 export function readLink(link, { views, opening }) {
-  const query = new URLSearchParams(link), named = query.get("view") ?? opening.view, known = Object.hasOwn(views, named);
-  const view = known ? named : opening.view, bare = !query.has("text");
-  const example = view === opening.view ? { text: opening.text, pair: "", picked: "", options: {} } : views[view].examples[0];
+  const query = new URLSearchParams(link),
+    named = query.get("view") ?? opening.view,
+    known = Object.hasOwn(views, named);
+  const view = known ? named : opening.view,
+    bare = !query.has("text");
+  const example =
+    view === opening.view
+      ? { text: opening.text, pair: "", picked: "", options: {} }
+      : views[view].examples[0];
   const given = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : "");
   const spans = (name, otherwise = "") => writeSpans(readSpans(given(name, otherwise)));
   return {
-    query, named, known, options: bare ? example.options : {},
+    query,
+    named,
+    known,
+    options: bare ? example.options : {},
     state: {
-      view, text: given("text", example.text), pair: given("pair", example.pair),
-      hidden: spans("hidden"), picked: spans("picked", example.picked),
-      against: COMPARISONS.includes(query.get("against")) ? query.get("against") : "", other: query.get("versus") ?? "",
+      view,
+      text: given("text", example.text),
+      pair: given("pair", example.pair),
+      hidden: spans("hidden"),
+      picked: spans("picked", example.picked),
+      against: COMPARISONS.includes(query.get("against")) ? query.get("against") : "",
+      other: query.get("versus") ?? "",
     },
   };
 }

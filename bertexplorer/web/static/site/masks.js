@@ -2,12 +2,16 @@
 import { range, rankOf, sum, topk } from "../numbers.js";
 import { Refusal } from "./refusal.js";
 
-const MAX_WORDS = 50, MAX_PIECES = 20;
+const MAX_WORDS = 50,
+  MAX_PIECES = 20;
 
 /** The encoding of *text*, which must hide something. */
 export function encodeMasked(bert, text) {
   if (!bert.has.includes("masked_lm")) {
-    throw new Refusal(`${bert.name} has no head that predicts words. Choose a checkpoint with one.`, "head");
+    throw new Refusal(
+      `${bert.name} has no head that predicts words. Choose a checkpoint with one.`,
+      "head",
+    );
   }
   const encoding = bert.tokenizer.encode(text);
   if (encoding.masked.length) return encoding;
@@ -19,12 +23,27 @@ export function encodeMasked(bert, text) {
 
 /** The *count* likeliest pieces of a row of log-probabilities. */
 export const bestPieces = (bert, row, count) =>
-  topk(row, count).map((id, i) => ({ token: bert.tokenizer.pieces[id], id, probability: Math.exp(row[id]), rank: i + 1 }));
+  topk(row, count).map((id, i) => ({
+    token: bert.tokenizer.pieces[id],
+    id,
+    probability: Math.exp(row[id]),
+    rank: i + 1,
+  }));
 
 /** The words of a line with commas, each once. */
 export function parseWords(words) {
-  const unique = [...new Set(words.split(",").map((word) => word.trim().split(/\s+/).join(" ")).filter(Boolean))];
-  if (unique.length > MAX_WORDS) throw new Refusal(`${unique.length} words were given to look up; the limit is ${MAX_WORDS}. Remove some.`);
+  const unique = [
+    ...new Set(
+      words
+        .split(",")
+        .map((word) => word.trim().split(/\s+/).join(" "))
+        .filter(Boolean),
+    ),
+  ];
+  if (unique.length > MAX_WORDS)
+    throw new Refusal(
+      `${unique.length} words were given to look up; the limit is ${MAX_WORDS}. Remove some.`,
+    );
   return unique;
 }
 
@@ -34,13 +53,17 @@ export async function scoreWords(bert, encoding, position, row, words) {
   for (const word of words) {
     const ids = bert.tokenizer.piecesOf(word);
     if (ids.length > MAX_PIECES) {
-      throw new Refusal(`'${word}' is cut into ${ids.length} pieces; the limit is ${MAX_PIECES}. Choose a shorter word.`);
+      throw new Refusal(
+        `'${word}' is cut into ${ids.length} pieces; the limit is ${MAX_PIECES}. Choose a shorter word.`,
+      );
     }
-    const logProbability = ids.length === 1 ? row[ids[0]] : await piecesLogProb(bert, encoding, position, ids);
+    const logProbability =
+      ids.length === 1 ? row[ids[0]] : await piecesLogProb(bert, encoding, position, ids);
     scores.push({
       word,
       pieces: ids.map((id) => bert.tokenizer.pieces[id]),
-      probability: Math.exp(logProbability), logProbability,
+      probability: Math.exp(logProbability),
+      logProbability,
       rank: ids.length === 1 ? rankOf(row, ids[0]) : null,
     });
   }
@@ -52,22 +75,37 @@ export async function scoreWords(bert, encoding, position, row, words) {
 async function piecesLogProb(bert, encoding, position, ids) {
   const wide = insertMasks(bert, encoding, position, ids.length);
   if (wide.ids.length > bert.tokenizer.max_tokens) {
-    throw new Refusal(`With ${ids.length} masks for the word, the text is ${wide.ids.length} tokens long; shorten it.`);
+    throw new Refusal(
+      `With ${ids.length} masks for the word, the text is ${wide.ids.length} tokens long; shorten it.`,
+    );
   }
-  const steps = ids.map((_, i) => bert.tokenizer.withIds(wide, new Map(ids.slice(0, i).map((id, j) => [position + j, id]))));
-  const rows = await bert.maskedLogProbs(steps, range(ids.length, position).map((at) => [at]));
+  const steps = ids.map((_, i) =>
+    bert.tokenizer.withIds(wide, new Map(ids.slice(0, i).map((id, j) => [position + j, id]))),
+  );
+  const rows = await bert.maskedLogProbs(
+    steps,
+    range(ids.length, position).map((at) => [at]),
+  );
   return sum(rows.map(([row], i) => row[ids[i]]));
 }
 
 /** The encoding with *count* masks in place of the one at *position*. */
 export function insertMasks(bert, encoding, position, count) {
   const { maskId } = bert.tokenizer;
-  const spread = (values, fill) => [...values.slice(0, position), ...Array(count).fill(fill), ...values.slice(position + 1)];
+  const spread = (values, fill) => [
+    ...values.slice(0, position),
+    ...Array(count).fill(fill),
+    ...values.slice(position + 1),
+  ];
   const { tokens, segments, spans, words } = encoding;
   return bert.tokenizer.complete({
-    ...encoding, tokens: spread(tokens, tokens[position]), ids: spread(encoding.ids, maskId),
+    ...encoding,
+    tokens: spread(tokens, tokens[position]),
+    ids: spread(encoding.ids, maskId),
     originalIds: spread(encoding.originalIds, maskId),
     segments: spread(segments, segments[position]),
-    spans: spread(spans, spans[position]), words: spread(words, words[position]), special: spread(encoding.special, false),
+    spans: spread(spans, spans[position]),
+    words: spread(words, words[position]),
+    special: spread(encoding.special, false),
   });
 }

@@ -3,12 +3,13 @@ import { mean, sum } from "../numbers.js";
 import { Tokenizer } from "./tokens.js";
 import { Refusal } from "./refusal.js";
 
-const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 or 12 bits
-const WORD_VECTORS = "encoder.embeddings.words.weight";  // in 8 bits where others have 12
-const BUDGET = 6_000_000;  // numbers of attention in one pass
-const ROWS = 64;  // vectors that the head reads at once
-const FEW = 8;  // passes asked for at once that are kept
-const REMEMBERED = 30_000_000;  // numbers of passes that are kept
+const BLOCK = 32,
+  LARGE = 10_000; // numbers that share a scale; of a tensor that travels in 8 or 12 bits
+const WORD_VECTORS = "encoder.embeddings.words.weight"; // in 8 bits where others have 12
+const BUDGET = 6_000_000; // numbers of attention in one pass
+const ROWS = 64; // vectors that the head reads at once
+const FEW = 8; // passes asked for at once that are kept
+const REMEMBERED = 30_000_000; // numbers of passes that are kept
 
 export class Bert {
   // of the checkpoint, as site.json has them
@@ -18,45 +19,61 @@ export class Bert {
   hidden_size = 0;
   word_size = 0;
   norm_eps = 0;
-  has = [];  // its heads that predict
+  has = []; // its heads that predict
   /** @type {Tokenizer} */
   tokenizer;
-  places;  // name of a tensor -> {shape, start, transposed}
+  places; // name of a tensor -> {shape, start, transposed}
   /** @type {Float32Array} */
-  numbers;  // of all tensors
+  numbers; // of all tensors
   ort;
   pause;
   layersSession;
-  readerSession;  // undefined without an MLM head
-  #passes = new Map();  // the ids of an encoding -> its pass, the latest last
+  readerSession; // undefined without an MLM head
+  #passes = new Map(); // the ids of an encoding -> its pass, the latest last
 
   /** *about*: site.json; *graphs*: its ONNX files by name; *weights*: the packed weights; *ort*: onnxruntime-web; *pause*: awaited between
    *  passes with the share that is done. */
   static async open({ about, graphs, weights, ort, pause }) {
     const bert = new Bert();
     Object.assign(bert, {
-      ...about.checkpoint, ort, pause,
-      places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])),
+      ...about.checkpoint,
+      ort,
+      pause,
+      places: new Map(
+        about.places.map(([name, shape, start, transposed]) => [
+          name,
+          { shape, start, transposed },
+        ]),
+      ),
     });
     bert.tokenizer = new Tokenizer(about.tokenizer);
     bert.numbers = expand(weights, about);
     const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
     const load = (graph) =>
-      ort.InferenceSession.create(graph, { externalData, executionProviders: ["wasm"], graphOptimizationLevel: "all" });
+      ort.InferenceSession.create(graph, {
+        externalData,
+        executionProviders: ["wasm"],
+        graphOptimizationLevel: "all",
+      });
     bert.layersSession = await load(graphs.layers);
-    bert.readerSession = graphs.reader && await load(graphs.reader);
+    bert.readerSession = graphs.reader && (await load(graphs.reader));
     return bert;
   }
 
   /** The numbers of the tensor *name*, as it is stored: {data, shape, transposed}. */
   tensor(name) {
     const { shape, start, transposed } = this.places.get(name);
-    return { data: this.numbers.subarray(start, start + shape.reduce((a, b) => a * b, 1)), shape, transposed };
+    return {
+      data: this.numbers.subarray(start, start + shape.reduce((a, b) => a * b, 1)),
+      shape,
+      transposed,
+    };
   }
 
   /** The word vector of a piece. */
   wordVector(id) {
-    const size = this.word_size, { data } = this.tensor("encoder.embeddings.words.weight");
+    const size = this.word_size,
+      { data } = this.tensor("encoder.embeddings.words.weight");
     return data.subarray(id * size, (id + 1) * size);
   }
 
@@ -64,12 +81,14 @@ export class Bert {
   linear(name, x) {
     const { data, shape, transposed } = this.tensor(`${name}.weight`);
     const bias = this.places.has(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
-    const [out, size] = transposed ? [shape[1], shape[0]] : shape, step = transposed ? out : 1;
+    const [out, size] = transposed ? [shape[1], shape[0]] : shape,
+      step = transposed ? out : 1;
     return x.map((row) => {
       const y = new Float32Array(out);
       for (let o = 0; o < out; o += 1) {
         let total = bias ? bias[o] : 0;
-        for (let i = 0, at = transposed ? o : o * size; i < size; i += 1, at += step) total += row[i] * data[at];
+        for (let i = 0, at = transposed ? o : o * size; i < size; i += 1, at += step)
+          total += row[i] * data[at];
         y[o] = total;
       }
       return y;
@@ -78,18 +97,24 @@ export class Bert {
 
   /** *x*, rows of numbers, through the layer norm *name*. */
   norm(name, x) {
-    const { data: scale } = this.tensor(`${name}.weight`), bias = this.places.has(`${name}.bias`) && this.tensor(`${name}.bias`).data;
+    const { data: scale } = this.tensor(`${name}.weight`),
+      bias = this.places.has(`${name}.bias`) && this.tensor(`${name}.bias`).data;
     return x.map((row) => {
-      const middle = mean(row), spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
-      return row.map((one, i) => (one - middle) / spread * scale[i] + (bias ? bias[i] : 0));
+      const middle = mean(row),
+        spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
+      return row.map((one, i) => ((one - middle) / spread) * scale[i] + (bias ? bias[i] : 0));
     });
   }
 
   /** The pass of one encoding, from memory if it was made lately. */
-  async forward(encoding) { return (await this.passes([encoding]))[0]; }
+  async forward(encoding) {
+    return (await this.passes([encoding]))[0];
+  }
 
   /** The passes of *encodings*; *heads*: for each a factor on each head's output, layers x heads. */
-  async passes(encodings, heads = null) { return this.take(encodings, (pass) => pass, heads); }
+  async passes(encodings, heads = null) {
+    return this.take(encodings, (pass) => pass, heads);
+  }
 
   /** What *read* takes from each pass, without the rest of the passes, which would fill the memory. */
   async take(encodings, read, heads = null) {
@@ -100,12 +125,17 @@ export class Bert {
 
   /** The vectors after the last layer at *positions* of each encoding. */
   async #lastVectors(encodings, positions, heads) {
-    return this.take(encodings, (pass, i) => positions[i].map((at) => pass.vector(this.layers, at).slice()), heads);
+    return this.take(
+      encodings,
+      (pass, i) => positions[i].map((at) => pass.vector(this.layers, at).slice()),
+      heads,
+    );
   }
 
   /** [index, pass] of each of *encodings*, batch by batch; those of like length share a batch. */
   async *#each(encodings, heads) {
-    const key = (one) => `${one.ids} ${one.segments}`, open = [];
+    const key = (one) => `${one.ids} ${one.segments}`,
+      open = [];
     for (const [i, one] of encodings.entries()) {
       const kept = heads ? undefined : this.#passes.get(key(one));
       if (kept) {
@@ -119,13 +149,19 @@ export class Bert {
     while (open.length) {
       const batch = [open.shift()];
       let longest = encodings[batch[0]].ids.length;
-      const fits = (length) => (batch.length + 1) * length * length * this.layers * this.heads <= BUDGET;
+      const fits = (length) =>
+        (batch.length + 1) * length * length * this.layers * this.heads <= BUDGET;
       while (open.length && fits(encodings[open[0]].ids.length)) {
         batch.push(open.shift());
         longest = encodings[batch.at(-1)].ids.length;
       }
-      const passes = await this.#run(batch.map((i) => encodings[i]), longest, heads && batch.map((i) => heads[i]));
-      if (!heads && encodings.length <= FEW) batch.forEach((i, row) => this.#remember(key(encodings[i]), passes[row]));
+      const passes = await this.#run(
+        batch.map((i) => encodings[i]),
+        longest,
+        heads && batch.map((i) => heads[i]),
+      );
+      if (!heads && encodings.length <= FEW)
+        batch.forEach((i, row) => this.#remember(key(encodings[i]), passes[row]));
       for (const [row, i] of batch.entries()) yield [i, passes[row]];
       done += sum(batch.map((i) => encodings[i].ids.length));
       if (open.length) await this.pause(done / total);
@@ -143,33 +179,49 @@ export class Bert {
   }
 
   async #run(batch, tokens, heads) {
-    const size = this.word_size, rows = batch.length, { Tensor } = this.ort;
+    const size = this.word_size,
+      rows = batch.length,
+      { Tensor } = this.ort;
     const words = new Float32Array(rows * tokens * size);
     const segments = new BigInt64Array(rows * tokens);
     const mask = new BigInt64Array(rows * tokens);
     const switches = new Float32Array(rows * this.layers * this.heads).fill(1);
-    batch.forEach(({ ids, segments: given }, row) => ids.forEach((id, i) => {
-      words.set(this.wordVector(id), (row * tokens + i) * size);
-      segments[row * tokens + i] = BigInt(given[i]);
-      mask[row * tokens + i] = 1n;
-    }));
+    batch.forEach(({ ids, segments: given }, row) =>
+      ids.forEach((id, i) => {
+        words.set(this.wordVector(id), (row * tokens + i) * size);
+        segments[row * tokens + i] = BigInt(given[i]);
+        mask[row * tokens + i] = 1n;
+      }),
+    );
     heads?.forEach((one, row) => switches.set(one.flat(), row * this.layers * this.heads));
     const feeds = {
-      words: new Tensor("float32", words, [rows, tokens, size]), segments: new Tensor("int64", segments, [rows, tokens]),
-      mask: new Tensor("int64", mask, [rows, tokens]), heads: new Tensor("float32", switches, [rows, this.layers, this.heads]),
+      words: new Tensor("float32", words, [rows, tokens, size]),
+      segments: new Tensor("int64", segments, [rows, tokens]),
+      mask: new Tensor("int64", mask, [rows, tokens]),
+      heads: new Tensor("float32", switches, [rows, this.layers, this.heads]),
     };
-    for (const name of Object.keys(feeds)) if (!this.layersSession.inputNames.includes(name)) delete feeds[name];
+    for (const name of Object.keys(feeds))
+      if (!this.layersSession.inputNames.includes(name)) delete feeds[name];
     const { hidden, attention } = await this.layersSession.run(feeds);
-    return batch.map(({ ids }, row) => new Pass(this, hidden.data, attention.data, { row, rows, tokens, length: ids.length }));
+    return batch.map(
+      ({ ids }, row) =>
+        new Pass(this, hidden.data, attention.data, { row, rows, tokens, length: ids.length }),
+    );
   }
 
   /** Logits over the vocabulary for each of *vectors*, which the MLM head reads. */
   async logits(vectors) {
-    if (!this.readerSession) throw new Refusal(`${this.name} has no head that predicts words. Choose a checkpoint with one.`, "head");
+    if (!this.readerSession)
+      throw new Refusal(
+        `${this.name} has no head that predicts words. Choose a checkpoint with one.`,
+        "head",
+      );
     if (!vectors.length) return [];
-    const size = this.hidden_size, out = [];
+    const size = this.hidden_size,
+      out = [];
     for (let start = 0; start < vectors.length; start += ROWS) {
-      const some = vectors.slice(start, start + ROWS), flat = new Float32Array(some.length * size);
+      const some = vectors.slice(start, start + ROWS),
+        flat = new Float32Array(some.length * size);
       some.forEach((vector, i) => flat.set(vector, i * size));
       const { logits } = await this.readerSession.run({
         vectors: new this.ort.Tensor("float32", flat, [some.length, size]),
@@ -182,7 +234,9 @@ export class Bert {
   }
 
   /** Their natural-log probabilities. */
-  async logProbs(vectors) { return (await this.logits(vectors)).map(logSoftmax); }
+  async logProbs(vectors) {
+    return (await this.logits(vectors)).map(logSoftmax);
+  }
 
   /** For each encoding, log-probabilities at its masks, or at *positions* of each. */
   async maskedLogProbs(encodings, positions = encodings.map((one) => one.masked), heads = null) {
@@ -193,9 +247,18 @@ export class Bert {
   /** Logits of (is next, is not next) for each encoding. */
   async nextSentence(encodings, heads = null) {
     if (!this.has.includes("next_sentence")) {
-      throw new Refusal(`${this.name} has no next-sentence head. Choose a checkpoint with one.`, "head");
+      throw new Refusal(
+        `${this.name} has no next-sentence head. Choose a checkpoint with one.`,
+        "head",
+      );
     }
-    const first = (await this.#lastVectors(encodings, encodings.map(() => [0]), heads)).flat();
+    const first = (
+      await this.#lastVectors(
+        encodings,
+        encodings.map(() => [0]),
+        heads,
+      )
+    ).flat();
     const pooled = this.linear("pooler.dense", first).map((row) => row.map(Math.tanh));
     return this.linear("next_sentence.output", pooled);
   }
@@ -215,45 +278,62 @@ class Pass {
 
   /** The vector of a token after a layer. */
   vector(layer, position) {
-    const size = this.bert.hidden_size, at = ((layer * this.rows + this.row) * this.tokens + position) * size;
+    const size = this.bert.hidden_size,
+      at = ((layer * this.rows + this.row) * this.tokens + position) * size;
     return this.hidden.subarray(at, at + size);
   }
 
-  vectors(layer) { return Array.from({ length: this.length }, (_, i) => this.vector(layer, i)); }
+  vectors(layer) {
+    return Array.from({ length: this.length }, (_, i) => this.vector(layer, i));
+  }
 
   /** How a token divides its attention in a head, both from 0: a weight for each token. */
   attention(layer, head, position) {
-    const at = (((layer * this.rows + this.row) * this.bert.heads + head) * this.tokens + position) * this.tokens;
+    const at =
+      (((layer * this.rows + this.row) * this.bert.heads + head) * this.tokens + position) *
+      this.tokens;
     return this.weights.subarray(at, at + this.length);
   }
 }
 
 /** The packed *weights* as fp32. */
 function expand(weights, { places, packed }) {
-  const sizes = places.map(([, shape]) => shape.reduce((a, b) => a * b, 1)), out = new Float32Array(sizes.reduce((a, b) => a + b, 0));
-  if (packed === "fp32") { out.set(new Float32Array(weights)); return out; }
+  const sizes = places.map(([, shape]) => shape.reduce((a, b) => a * b, 1)),
+    out = new Float32Array(sizes.reduce((a, b) => a + b, 0));
+  if (packed === "fp32") {
+    out.set(new Float32Array(weights));
+    return out;
+  }
   const halves = halfTable();
-  let at = 0, to = 0;
+  let at = 0,
+    to = 0;
   for (const [place, size] of sizes.entries()) {
-    const whole = (packed === "8-bit" || packed === "12-bit") && size >= LARGE && size % BLOCK === 0;
+    const whole =
+      (packed === "8-bit" || packed === "12-bit") && size >= LARGE && size % BLOCK === 0;
     const finer = packed === "12-bit" && places[place][0] !== WORD_VECTORS;
-    at = whole ? expandWhole(weights, at, out, to, size, finer, halves) : expandHalves(weights, at, out, to, size, halves);
+    at = whole
+      ? expandWhole(weights, at, out, to, size, finer, halves)
+      : expandHalves(weights, at, out, to, size, halves);
     to += size;
   }
-  if (at !== weights.byteLength) throw new Error("the weights have another size than their list says");
+  if (at !== weights.byteLength)
+    throw new Error("the weights have another size than their list says");
   return out;
 }
 
 /** Write *size* whole numbers times their scales into *out*, and return where the next tensor is. *finer*: 4 more bits of each number
  *  follow the first 8, two numbers in a byte, in sixteenths of a scale. */
 function expandWhole(weights, at, out, to, size, finer, halves) {
-  const upper = new Int8Array(weights, at, size), lower = finer ? new Uint8Array(weights, at + size, size / 2) : null;
-  const start = at + size + (finer ? size / 2 : 0), end = start + size / BLOCK * 2;
+  const upper = new Int8Array(weights, at, size),
+    lower = finer ? new Uint8Array(weights, at + size, size / 2) : null;
+  const start = at + size + (finer ? size / 2 : 0),
+    end = start + (size / BLOCK) * 2;
   const scales = new Uint16Array(weights.slice(start, end));
   for (let block = 0; block < size / BLOCK; block += 1) {
     const scale = halves[scales[block]];
     for (let i = block * BLOCK; i < (block + 1) * BLOCK; i += 1) {
-      out[to + i] = (finer ? upper[i] + ((lower[i >> 1] >> (4 * (i & 1))) & 15) / 16 : upper[i]) * scale;
+      out[to + i] =
+        (finer ? upper[i] + ((lower[i >> 1] >> (4 * (i & 1))) & 15) / 16 : upper[i]) * scale;
     }
   }
   return end;
@@ -268,14 +348,22 @@ function expandHalves(weights, at, out, to, size, halves) {
 /** The number that each of the 65,536 halves stands for. */
 function halfTable() {
   return Float32Array.from({ length: 65_536 }, (_, bits) => {
-    const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+    const exponent = (bits >> 10) & 31,
+      fraction = bits & 1023,
+      sign = bits >> 15 ? -1 : 1;
+    return (
+      sign *
+      (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024))
+    );
   });
 }
 
-export function logSoftmax(logits) {  // with loops: a function called for each of 30,000 words is much slower
-  const size = logits.length, out = new Float32Array(size);
-  let most = -Infinity, total = 0;
+export function logSoftmax(logits) {
+  // with loops: a function called for each of 30,000 words is much slower
+  const size = logits.length,
+    out = new Float32Array(size);
+  let most = -Infinity,
+    total = 0;
   for (let i = 0; i < size; i += 1) if (logits[i] > most) most = logits[i];
   for (let i = 0; i < size; i += 1) total += Math.exp(logits[i] - most);
   const less = most + Math.log(total);

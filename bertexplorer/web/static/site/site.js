@@ -8,7 +8,9 @@ import { readLink } from "./links.js";
 
 const missing = (what) => ({
   status: 404,
-  answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` },
+  answer: {
+    detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.`,
+  },
 });
 
 const read = async (path) => {
@@ -20,14 +22,17 @@ const page = read("data/page.json");
 
 // The checkpoint and its worker.
 
-const waiting = new Map();  // number of a question -> what resolves it
-let worker = null, last = 0, opened = null, here = false;  // here: the checkpoint is open
+const waiting = new Map(); // number of a question -> what resolves it
+let worker = null,
+  last = 0,
+  opened = null,
+  here = false; // here: the checkpoint is open
 
 /** Ask the worker. *way*: *transfer* goes over to it; *tell* hears {done, seconds}; *signal* stops the work.
  *  @param {{transfer?: Transferable[], signal?: AbortSignal, tell?: (news: any) => void}} way */
 function send(task, given, way = {}) {
   const { transfer = [], signal, tell } = way;
-  signal?.throwIfAborted();  // while the checkpoint opened, a newer question came
+  signal?.throwIfAborted(); // while the checkpoint opened, a newer question came
   const number = ++last;
   worker.postMessage({ number, task, ...given }, transfer);
   return new Promise((done, left) => {
@@ -44,7 +49,12 @@ function send(task, given, way = {}) {
 function open(tell = listener) {
   listener = tell;
   if (!here) say(notice);
-  opened ??= openNow().catch((error) => { opened = null; notice = ""; worker?.terminate(); throw error; });
+  opened ??= openNow().catch((error) => {
+    opened = null;
+    notice = "";
+    worker?.terminate();
+    throw error;
+  });
   return opened;
 }
 
@@ -56,13 +66,16 @@ function say(words) {
   if (words) listener({ notice: words });
 }
 
-class Missing extends Error {}  // what another attempt would not mend
+class Missing extends Error {} // what another attempt would not mend
 // a program of one instruction
-const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+const SIMD = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15,
+  253, 98, 11,
+];
 const canRun = () =>
-  typeof DecompressionStream !== "undefined"
-    && typeof WebAssembly !== "undefined"
-    && WebAssembly.validate(new Uint8Array(SIMD));
+  typeof DecompressionStream !== "undefined" &&
+  typeof WebAssembly !== "undefined" &&
+  WebAssembly.validate(new Uint8Array(SIMD));
 
 async function openNow() {
   if (!canRun()) {
@@ -70,39 +83,63 @@ async function openNow() {
       "This browser lacks WebAssembly with SIMD, or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both.",
     );
   }
-  const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
+  const about = await read("data/site.json"),
+    total = about.files.reduce((sum, one) => sum + one.bytes, 0),
+    files = {};
   let done = 0;
-  const hear = (bytes) => { done += bytes; say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`); };
-  await Promise.all(about.files.map(async ({ name, path, bytes }) => { files[name] = await fetched(path, bytes, hear); }));
-  files.runtime = await new Response(new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  const hear = (bytes) => {
+    done += bytes;
+    say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`);
+  };
+  await Promise.all(
+    about.files.map(async ({ name, path, bytes }) => {
+      files[name] = await fetched(path, bytes, hear);
+    }),
+  );
+  files.runtime = await new Response(
+    new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip")),
+  ).arrayBuffer();
   say("Opening the checkpoint…");
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data: { number, progress, ...result } }) => {
     const asked = waiting.get(number);
-    if (progress) { asked?.tell?.(progress); return; }
+    if (progress) {
+      asked?.tell?.(progress);
+      return;
+    }
     waiting.delete(number);
     asked?.done(result);
   };
   worker.onerror = ({ message }) => {
-    const answer = { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` };
+    const answer = {
+      detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.`,
+    };
     for (const { done } of waiting.values()) done({ status: 500, answer });
     waiting.clear();
   };
-  const { status, answer } = await send("open", { about, schema: await page, files }, { transfer: Object.values(files) });
+  const { status, answer } = await send(
+    "open",
+    { about, schema: await page, files },
+    { transfer: Object.values(files) },
+  );
   if (status !== 200) throw new Error(answer.detail);
   here = true;
 }
 
 // The questions.
 
-const filesByKey = (path) => read(path).catch(() => ({}));  // a state, as `keyOf` writes it -> the file of its answer
-const recorded = filesByKey("data/recorded.json"), openings = filesByKey("data/openings.json");
+const filesByKey = (path) => read(path).catch(() => ({})); // a state, as `keyOf` writes it -> the file of its answer
+const recorded = filesByKey("data/recorded.json"),
+  openings = filesByKey("data/openings.json");
 
 /** The name of a recorded state: with the settings that are not at their defaults. */
 function keyOf(
-  { view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used },
+  { view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} },
+  { defaults, text: used },
 ) {
-  const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(defaults[name])).sort();
+  const changed = Object.entries(options)
+    .filter(([name, value]) => String(value) !== String(defaults[name]))
+    .sort();
   return JSON.stringify([
     view,
     ...(used ? [text, pair, hidden, picked] : ["", "", "", ""]),
@@ -114,21 +151,31 @@ function keyOf(
 
 /** The answer to a state or a link of a view. */
 async function view(body, { tell, signal }) {
-  const { views, card } = await page, state = body.state ?? stateOf(body.link, await page);
-  const own = views[state.view], key = own && keyOf(state, own), file = (await recorded)[key], first = (await openings)[key];
-  const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
+  const { views, card } = await page,
+    state = body.state ?? stateOf(body.link, await page);
+  const own = views[state.view],
+    key = own && keyOf(state, own),
+    file = (await recorded)[key],
+    first = (await openings)[key];
+  const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } }); // without a state: text and tokens stay
   if (file && !body.fill) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) {
-    return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
+    return refuse(
+      `This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`,
+    );
   }
   let waiting = !here;
   if (first && waiting && !body.fill) {
-    read(`data/recorded/${first}.json`).then((answer) => waiting && tell?.({ answer })).catch(() => {});
+    read(`data/recorded/${first}.json`)
+      .then((answer) => waiting && tell?.({ answer }))
+      .catch(() => {});
   }
   try {
     await open(tell);
   } catch (error) {
-    return refuse(error instanceof Missing ? error.message : `${unopened(error)} Change the text to try again.`);
+    return refuse(
+      error instanceof Missing ? error.message : `${unopened(error)} Change the text to try again.`,
+    );
   } finally {
     waiting = false;
   }
@@ -139,7 +186,9 @@ const unopened = ({ message }) => `The checkpoint did not open: ${message}.`;
 
 /** The rows of a state as a file: csv or json. */
 async function rows(kind, body, tell) {
-  const { state } = body, { views } = await page, file = (await recorded)[keyOf(state, views[state.view])];
+  const { state } = body,
+    { views } = await page,
+    file = (await recorded)[keyOf(state, views[state.view])];
   if (!file) {
     try {
       await open(tell);
@@ -158,7 +207,8 @@ async function rows(kind, body, tell) {
 
 /** The state of a link, with all settings that it names, also those that a browser lacks. */
 function stateOf(link, schema) {
-  const { query, state, options: examples } = readLink(link, schema), { defaults } = schema.views[state.view];
+  const { query, state, options: examples } = readLink(link, schema),
+    { defaults } = schema.views[state.view];
   const options = { ...defaults, ...examples, ...settingsInQuery(query, defaults) };
   return { ...state, checkpoint: schema.opening.checkpoint, precision: "auto", options };
 }
@@ -168,7 +218,10 @@ function readText(bytes) {
   try {
     return { read: new TextDecoder("utf-8", { fatal: true }).decode(bytes), notice: "" };
   } catch {
-    return { read: new TextDecoder("windows-1252").decode(bytes), notice: " It is not UTF-8, so it was read as Windows-1252." };
+    return {
+      read: new TextDecoder("windows-1252").decode(bytes),
+      notice: " It is not UTF-8, so it was read as Windows-1252.",
+    };
   }
 }
 
@@ -185,12 +238,13 @@ async function grade(slug, block, { answer, attempt, state }, lang) {
 
 /** Whether *lesson* shows a view that this browser computes, and may fetch the checkpoint for it unasked. */
 async function asks({ parts }) {
-  const { views } = await page, named = parts.map(({ link = "" }) => new URLSearchParams(link.split("?")[1]).get("view"));
+  const { views } = await page,
+    named = parts.map(({ link = "" }) => new URLSearchParams(link.split("?")[1]).get("view"));
   return !navigator.connection?.saveData && named.some((name) => views[name]?.offered);
 }
 
-const MAX_BYTES = 5e6;  // of a file of lines
-const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
+const MAX_BYTES = 5e6; // of a file of lines
+const EXPORTS = ["gift", "moodle", "qti", "csv"]; // files of a lesson's questions
 
 /** @type {Ask} */
 async function local(path, { body, signal, tell } = {}) {
@@ -205,13 +259,20 @@ async function local(path, { body, signal, tell } = {}) {
     return rows(second, body, tell);
   }
   if (where === "checkpoints") {
-    const { card: { name, label } } = await page;
-    return body ? missing(`Another checkpoint than ${name}`) : { status: 200, answer: [{ name, label, here: true }] };
+    const {
+      card: { name, label },
+    } = await page;
+    return body
+      ? missing(`Another checkpoint than ${name}`)
+      : { status: 200, answer: [{ name, label, here: true }] };
   }
   if (where === "lines") {
-    const file = body.get("file"), refuse = (detail) => ({ status: 422, answer: { detail } });
+    const file = body.get("file"),
+      refuse = (detail) => ({ status: 422, answer: { detail } });
     if (/\.(csv|tsv)$/i.test(file.name)) {
-      return refuse(`${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`);
+      return refuse(
+        `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`,
+      );
     }
     if (file.size > MAX_BYTES) {
       return refuse(
@@ -221,29 +282,37 @@ async function local(path, { body, signal, tell } = {}) {
     const { read: text, notice } = readText(await file.arrayBuffer());
     await open(tell);
     const kept = await send("keep", { text, name: file.name });
-    return kept.status === 200 ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } } : kept;
+    return kept.status === 200
+      ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } }
+      : kept;
   }
   if (where === "lectures") return { status: 200, answer: [] };
   if (first === "lectures") return missing("A lecture");
   if (first === "lessons") {
     const version = (name, end = ".json") =>
-      read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() => read(`data/lessons/${name}${end}`));
+      read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() =>
+        read(`data/lessons/${name}${end}`),
+      );
     try {
       if (!second) return { status: 200, answer: await version("list") };
-      if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
+      if (second === "runs")
+        return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
       if (!third) {
         const lesson = await version(second);
-        if (await asks(lesson)) open().catch(() => {});  // it arrives while a person reads
+        if (await asks(lesson)) open().catch(() => {}); // it arrives while a person reads
         return { status: 200, answer: lesson };
       }
       if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
       if (EXPORTS.includes(third)) {
-        const file = await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base));
+        const file = await fetch(
+          new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base),
+        );
         if (!file.ok) {
           return {
             status: 404,
             answer: {
-              detail: "The checkpoint of this site has no answer to a question of this lesson, so there is no such file.",
+              detail:
+                "The checkpoint of this site has no answer to a question of this lesson, so there is no such file.",
             },
           };
         }
@@ -253,7 +322,9 @@ async function local(path, { body, signal, tell } = {}) {
     } catch {
       return {
         status: 404,
-        answer: { detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.` },
+        answer: {
+          detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.`,
+        },
       };
     }
   }
@@ -263,4 +334,5 @@ async function local(path, { body, signal, tell } = {}) {
 connect(local);
 
 // Where a service worker may run (https, localhost), the site opens without a network after one visit.
-if (window.isSecureContext) navigator.serviceWorker?.register(new URL("sw.js", base)).catch(() => {});
+if (window.isSecureContext)
+  navigator.serviceWorker?.register(new URL("sw.js", base)).catch(() => {});

@@ -4,8 +4,9 @@ import { dot, length, meanRow, range, sum } from "../numbers.js";
 import { Refusal } from "./refusal.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
-const MOST_STEPS = 3_000, CLOSE = 1e-9;  // of the power method
-const kept = new Map();  // what is the same for all texts: a worker has one checkpoint
+const MOST_STEPS = 3_000,
+  CLOSE = 1e-9; // of the power method
+const kept = new Map(); // what is the same for all texts: a worker has one checkpoint
 
 /** What *make* gives, made once. */
 export function once(key, make) {
@@ -16,11 +17,16 @@ export function once(key, make) {
 /** *layer* as an index; -1 means the last. */
 export function layerOf({ name, layers }, layer) {
   if (layer >= -1 && layer <= layers) return layer === -1 ? layers : layer;
-  throw new Refusal(`Layer ${layer} was requested; ${name} has layers 1 to ${layers}, and 0, the input of the first. Choose one of these, or -1 for the last.`);
+  throw new Refusal(
+    `Layer ${layer} was requested; ${name} has layers 1 to ${layers}, and 0, the input of the first. Choose one of these, or -1 for the last.`,
+  );
 }
 
 /** *vector* scaled to length 1; one of length 0 stays. */
-export const unit = (vector) => { const size = Math.max(length(vector), 1e-12); return Float64Array.from(vector, (one) => one / size); };
+export const unit = (vector) => {
+  const size = Math.max(length(vector), 1e-12);
+  return Float64Array.from(vector, (one) => one / size);
+};
 
 /** The cosine of every two of *vectors*. */
 export function cosines(vectors) {
@@ -30,13 +36,20 @@ export function cosines(vectors) {
 
 /** The mean cosine over all pairs of different vectors (Ethayarajh, 2019). */
 export function meanCosine(vectors) {
-  const total = meanRow(vectors.map(unit), vectors.map(() => 1)), count = vectors.length;
+  const total = meanRow(
+      vectors.map(unit),
+      vectors.map(() => 1),
+    ),
+    count = vectors.length;
   return (dot(total, total) - count) / (count * (count - 1));
 }
 
 /** The words in a text: {text, span}, spans in code points. */
 export function wordsIn(text, side = 0) {
-  return [...text.matchAll(WORD)].map((match) => ({ text: match[0], span: spanOf(text, match, side) }));
+  return [...text.matchAll(WORD)].map((match) => ({
+    text: match[0],
+    span: spanOf(text, match, side),
+  }));
 }
 
 export function spanOf(text, match, side) {
@@ -46,54 +59,90 @@ export function spanOf(text, match, side) {
 
 /** The positions of the pieces that cover characters of *span*. */
 export function piecePositions({ spans }, { side, start, end }) {
-  return range(spans.length).filter((i) => spans[i]?.side === side && spans[i].start < end && start < spans[i].end);
+  return range(spans.length).filter(
+    (i) => spans[i]?.side === side && spans[i].start < end && start < spans[i].end,
+  );
 }
 
 /** The vectors of words at every layer. *groups*: for each encoding its words, each a list of positions, whose mean is taken. */
 export async function wordVectors(bert, encodings, groups) {
-  const layers = range(bert.layers + 1), vectorOf = (pass, layer) => (positions) => meanRow(positions.map((at) => pass.vector(layer, at)));
-  const taken = await bert.take(encodings, (pass, i) => layers.map((layer) => groups[i].map(vectorOf(pass, layer))));
+  const layers = range(bert.layers + 1),
+    vectorOf = (pass, layer) => (positions) =>
+      meanRow(positions.map((at) => pass.vector(layer, at)));
+  const taken = await bert.take(encodings, (pass, i) =>
+    layers.map((layer) => groups[i].map(vectorOf(pass, layer))),
+  );
   return layers.map((layer) => taken.flatMap((one) => one[layer]));
 }
 
 /** The mean cosine of two different words in different sentences, at every layer. */
-export const baseline = (bert) => once("words", async () => {
-  const encodings = bert.sentences.map(([, sentence]) => bert.tokenizer.encode({ first: sentence }));
-  const words = encodings.map((encoding) => wordsIn(encoding.texts[0].join("")).map(({ text, span }) => ({
-    word: text.toLowerCase(), positions: piecePositions(encoding, span),
-  })).filter((one) => one.positions.length));
-  const all = words.flatMap((some, sentence) => some.map(({ word }) => ({ word, sentence })));
-  return (await wordVectors(bert, encodings, words.map((some) => some.map((one) => one.positions)))).map((vectors) => {
-    const ones = vectors.map(unit);
-    let total = 0, count = 0;
-    all.forEach((a, i) => all.slice(0, i).forEach((b, j) => {
-      if (a.word === b.word || a.sentence === b.sentence) return;
-      total += dot(ones[i], ones[j]);
-      count += 1;
-    }));
-    return total / count;
+export const baseline = (bert) =>
+  once("words", async () => {
+    const encodings = bert.sentences.map(([, sentence]) =>
+      bert.tokenizer.encode({ first: sentence }),
+    );
+    const words = encodings.map((encoding) =>
+      wordsIn(encoding.texts[0].join(""))
+        .map(({ text, span }) => ({
+          word: text.toLowerCase(),
+          positions: piecePositions(encoding, span),
+        }))
+        .filter((one) => one.positions.length),
+    );
+    const all = words.flatMap((some, sentence) => some.map(({ word }) => ({ word, sentence })));
+    return (
+      await wordVectors(
+        bert,
+        encodings,
+        words.map((some) => some.map((one) => one.positions)),
+      )
+    ).map((vectors) => {
+      const ones = vectors.map(unit);
+      let total = 0,
+        count = 0;
+      all.forEach((a, i) =>
+        all.slice(0, i).forEach((b, j) => {
+          if (a.word === b.word || a.sentence === b.sentence) return;
+          total += dot(ones[i], ones[j]);
+          count += 1;
+        }),
+      );
+      return total / count;
+    });
   });
-});
 
 /** The vector of each text, the mean or another *pooling* of its tokens after *layer*. */
 export async function sentenceVectors(bert, encodings, layer, pooling) {
-  const pool = {
-    CLS: (tokens) => tokens[0].slice(), max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))),
-  }[pooling] ?? ((tokens) => meanRow(tokens));
-  const lastFour = (pass, at) => meanRow(range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)), [1, 1, 1, 1]);
+  const pool =
+    {
+      CLS: (tokens) => tokens[0].slice(),
+      max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))),
+    }[pooling] ?? ((tokens) => meanRow(tokens));
+  const lastFour = (pass, at) =>
+    meanRow(
+      range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)),
+      [1, 1, 1, 1],
+    );
   return bert.take(encodings, (pass) =>
-    pool(pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)));
+    pool(
+      pooling === "last four summed"
+        ? range(pass.length).map((at) => lastFour(pass, at))
+        : pass.vectors(layer),
+    ),
+  );
 }
 
 /** The uploaded lines as [label, text], which have no labels; null if the built-in ones are asked for. */
 export function linesOf(options, { lines }) {
-  if (options.lines && !lines) throw new Refusal(`The lines '${options.lines}' are no longer stored. Upload the file again.`);
+  if (options.lines && !lines)
+    throw new Refusal(`The lines '${options.lines}' are no longer stored. Upload the file again.`);
   return lines ? lines.map((line) => ["", line]) : null;
 }
 
 /** The encodings of *lines*, [[label, text], …], their indices there, and a note on those that are left out or cut. */
 export function encodeLines(bert, lines) {
-  const encodings = [], indices = [];
+  const encodings = [],
+    indices = [];
   lines.forEach(([, text], i) => {
     try {
       encodings.push(bert.tokenizer.encode({ first: text }));
@@ -102,15 +151,18 @@ export function encodeLines(bert, lines) {
       if (!(error instanceof Refusal)) throw error;
     }
   });
-  if (!encodings.length) throw new Refusal(`None of the ${lines.length.toLocaleString("en")} lines can be read. Give lines of text.`);
+  if (!encodings.length)
+    throw new Refusal(
+      `None of the ${lines.length.toLocaleString("en")} lines can be read. Give lines of text.`,
+    );
   const skipped = lines.length - indices.length;
   const cut = encodings.filter((one) => one.leftOut);
   const most = Math.max(...cut.map((one) => one.ids.length));
   const notes = [
-    skipped
-      && `${skipped.toLocaleString("en")} of ${lines.length.toLocaleString("en")} lines cannot be read and are left out.`,
-    cut.length
-      && `${cut.length.toLocaleString("en")} line${cut.length > 1 ? "s are" : " is"} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`,
+    skipped &&
+      `${skipped.toLocaleString("en")} of ${lines.length.toLocaleString("en")} lines cannot be read and are left out.`,
+    cut.length &&
+      `${cut.length.toLocaleString("en")} line${cut.length > 1 ? "s are" : " is"} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`,
   ];
   return { encodings, indices, notes: notes.filter(Boolean).join(" ") };
 }
@@ -118,27 +170,41 @@ export function encodeLines(bert, lines) {
 /** Two principal components of *vectors* (Pearson, 1901): {centre, axes, shares of the variance}. The greatest entry of an axis is
  *  positive. */
 export function principal(vectors) {
-  const centre = meanRow(vectors), size = centre.length, covariance = range(size).map(() => new Float64Array(size)), axes = [], shares = [];
+  const centre = meanRow(vectors),
+    size = centre.length,
+    covariance = range(size).map(() => new Float64Array(size)),
+    axes = [],
+    shares = [];
   for (const vector of vectors) {
     const moved = vector.map((one, i) => one - centre[i]);
     for (let i = 0; i < size; i += 1) {
-      const row = covariance[i], one = moved[i];
+      const row = covariance[i],
+        one = moved[i];
       for (let j = 0; j <= i; j += 1) row[j] += one * moved[j];
     }
   }
-  for (let i = 0; i < size; i += 1) for (let j = 0; j < i; j += 1) covariance[j][i] = covariance[i][j];
+  for (let i = 0; i < size; i += 1)
+    for (let j = 0; j < i; j += 1) covariance[j][i] = covariance[i][j];
   const whole = Math.max(sum(range(size).map((i) => covariance[i][i])), 1e-12);
   while (axes.length < 2) {
-    let axis = unit(range(size).map((i) => 1 + (i * 0.618) % 1)), value = 0;
-    for (let step = 0, change = 1; step < MOST_STEPS && change > CLOSE; step += 1) {  // the power method, at right angles to the axes found
+    let axis = unit(range(size).map((i) => 1 + ((i * 0.618) % 1))),
+      value = 0;
+    for (let step = 0, change = 1; step < MOST_STEPS && change > CLOSE; step += 1) {
+      // the power method, at right angles to the axes found
       let next = Float64Array.from(covariance, (row) => dot(row, axis));
-      for (const found of axes) { const along = dot(next, found); next = next.map((one, i) => one - along * found[i]); }
+      for (const found of axes) {
+        const along = dot(next, found);
+        next = next.map((one, i) => one - along * found[i]);
+      }
       value = length(next);
       next = unit(next);
       change = length(next.map((one, i) => one - axis[i]));
       axis = next;
     }
-    const largest = axis.reduce((best, one, i) => (Math.abs(one) > Math.abs(axis[best]) ? i : best), 0);
+    const largest = axis.reduce(
+      (best, one, i) => (Math.abs(one) > Math.abs(axis[best]) ? i : best),
+      0,
+    );
     axes.push(axis[largest] < 0 ? axis.map((one) => -one) : axis);
     shares.push(value / whole);
   }

@@ -4,11 +4,14 @@ export const grouped = (number, digits = 0) =>
   number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 export const quote = (token) => `“${token}”`;
-export const clip = (text, length = 24) => ([...text].length <= length ? text : `${[...text].slice(0, length - 1).join("")}…`);
+export const clip = (text, length = 24) =>
+  [...text].length <= length ? text : `${[...text].slice(0, length - 1).join("")}…`;
 export const decimal = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-export const joinNames = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names.join(""));
-export const ordinal = (rank) => `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th"}`;
+export const joinNames = (names) =>
+  names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names.join("");
+export const ordinal = (rank) =>
+  `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th")}`;
 
 /** A probability with sensible digits: 97 %, 3.2 %, < 0.1 %. */
 export function percent(p) {
@@ -27,9 +30,13 @@ export function signed(value, digits = 2) {
   return /[1-9]/.test(text) ? text : "0";
 }
 
-export const beyondLimit = (tokens) => (
-  tokens ? [`${counted(tokens, "token")} beyond the checkpoint's limit ${tokens === 1 ? "was" : "were"} not read.`] : []
-);
-export const onlyFirstMask = (others) => (others ? [`This is about the first of ${others + 1} masks.`] : []);
+export const beyondLimit = (tokens) =>
+  tokens
+    ? [
+        `${counted(tokens, "token")} beyond the checkpoint's limit ${tokens === 1 ? "was" : "were"} not read.`,
+      ]
+    : [];
+export const onlyFirstMask = (others) =>
+  others ? [`This is about the first of ${others + 1} masks.`] : [];
 
 export const layerName = (layer) => (layer ? `layer ${layer}` : "input");

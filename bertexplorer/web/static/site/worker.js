@@ -8,13 +8,14 @@ import { Bert } from "./model.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
 import { Refusal, Stopped } from "./refusal.js";
 
-const lines = new Map();  // key -> uploaded lines
-let answers = null;  // a promise of them
+const lines = new Map(); // key -> uploaded lines
+let answers = null; // a promise of them
 
 // One task at a time, in their order. A task that nobody waits for any more ends at its next pause.
 
-const PATIENCE_MS = 800;  // before the page hears how far a task is
-let before = Promise.resolve(), current = { number: 0, began: 0 };
+const PATIENCE_MS = 800; // before the page hears how far a task is
+let before = Promise.resolve(),
+  current = { number: 0, began: 0 };
 const stopped = new Set();
 
 onmessage = ({ data: { number, task, ...given } }) => {
@@ -26,7 +27,7 @@ async function perform(number, task, given) {
   current = { number, began: performance.now() };
   try {
     await pause();
-    postMessage({ number, ...await TASKS[task](given) });
+    postMessage({ number, ...(await TASKS[task](given)) });
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof Stopped)) console.error(error);
     postMessage({ number, status: 422, answer: { detail: error.message } });
@@ -36,11 +37,18 @@ async function perform(number, task, given) {
 
 /** Let messages in, tell how much is done, and end the task if it was stopped. */
 async function pause(share = 0) {
-  await new Promise((go) => { pauses.port1.onmessage = go; pauses.port2.postMessage(0); });
-  const { number, began } = current, spent = performance.now() - began;
+  await new Promise((go) => {
+    pauses.port1.onmessage = go;
+    pauses.port2.postMessage(0);
+  });
+  const { number, began } = current,
+    spent = performance.now() - began;
   if (stopped.has(number)) throw new Stopped();
   if (share && spent > PATIENCE_MS) {
-    postMessage({ number, progress: { done: share, seconds: Math.ceil(spent * (1 - share) / share / 1000) } });
+    postMessage({
+      number,
+      progress: { done: share, seconds: Math.ceil((spent * (1 - share)) / share / 1000) },
+    });
   }
 }
 const pauses = new MessageChannel();
@@ -48,14 +56,20 @@ const pauses = new MessageChannel();
 const TASKS = {
   /** Open the checkpoint from its files. */
   async open({ about, schema, files: { layers, reader, weights, runtime } }) {
-    ort.env.wasm.numThreads = crossOriginIsolated ? Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1) : 1;  // isolated by sw.js
+    ort.env.wasm.numThreads = crossOriginIsolated
+      ? Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
+      : 1; // isolated by sw.js
     ort.env.wasm.wasmBinary = runtime;
-    ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
+    ort.env.wasm.wasmPaths = {
+      mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href,
+    };
     const load = (view) => import(new URL(schema.twins[view], base).href);
     answers = Bert.open({
       about,
       graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) },
-      weights, ort, pause,
+      weights,
+      ort,
+      pause,
     }).then((bert) => new Answers(bert, schema, load, (key) => lines.get(key)));
     await answers;
     return { status: 200, answer: {} };
@@ -64,7 +78,7 @@ const TASKS = {
   /** Answer a state or a link. */
   async view({ body }) {
     const { status, answer } = await (await answers).view(body);
-    return { status, answer: JSON.parse(JSON.stringify(answer)) };  // charts and arrays as plain data
+    return { status, answer: JSON.parse(JSON.stringify(answer)) }; // charts and arrays as plain data
   },
 
   /** The rows of a state as a file: csv or json. */
@@ -75,14 +89,23 @@ const TASKS = {
 
   /** Grade the *state* in which a person left the view of a find; *question*: its conditions and texts. */
   async find({ state, question, attempt }) {
-    const all = await answers, { state: now } = await all.read({ state });
-    return { status: 200, answer: judgeFind(question, factsOf(all.bert, now, await all.result(now)), attempt) };
+    const all = await answers,
+      { state: now } = await all.read({ state });
+    return {
+      status: 200,
+      answer: judgeFind(question, factsOf(all.bert, now, await all.result(now)), attempt),
+    };
   },
 
   /** Keep the *text* of a file of lines, for the search. */
   keep({ text, name }) {
-    const found = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean), key = `lines-${fingerprint(text)}`;
-    if (!found.length) throw new Refusal(`${name} holds no lines. Choose a text file with a text in each line.`);
+    const found = text
+        .split(/\r?\n/)
+        .map((line) => line.trim())
+        .filter(Boolean),
+      key = `lines-${fingerprint(text)}`;
+    if (!found.length)
+      throw new Refusal(`${name} holds no lines. Choose a text file with a text in each line.`);
     lines.set(key, found.slice(0, MOST_LINES));
     return {
       status: 200,
@@ -93,11 +116,16 @@ const TASKS = {
     };
   },
 };
-const MOST_LINES = 2000, MOST_THREADS = 4;
+const MOST_LINES = 2000,
+  MOST_THREADS = 4;
 
 /** A short name for a *text*: another text has another one. */
 function fingerprint(text) {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
-  for (const one of text) [a, b] = [Math.imul(a ^ one.codePointAt(0), 2654435761), Math.imul(b ^ one.codePointAt(0), 1597334677)];
+  for (const one of text)
+    [a, b] = [
+      Math.imul(a ^ one.codePointAt(0), 2654435761),
+      Math.imul(b ^ one.codePointAt(0), 1597334677),
+    ];
   return (a >>> 0).toString(36) + (b >>> 0).toString(36);
 }
