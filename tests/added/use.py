@@ -47,7 +47,7 @@ def main(work: Path) -> dict[str, object]:
         "python": [in_python.said, letters_of(in_python.rows), letters_of(as_method.rows)],
         "command": letters_of(json.loads(printed.getvalue())["rows"]),
         "page": page["views"]["letters"]["title"],
-        "link": [view["said"], view["state"]["options"], len(view["figure"]["data"])],
+        "link": [view["said"], view["state"]["options"], len(view["figure"]["panels"])],
         "route": letters_of(route["rows"]),
         "program": "bx.letters(" in program or ".letters(" in program,
         "documented": "/api/v1/letters" in documented["paths"],

@@ -188,7 +188,7 @@ def test_from_a_file_to_what_was_learned(served: Served, browser: httpx.Client) 
     report = browser.get(f"/runs/{id}/report").json()
     assert report["run"]["status"] == "finished" and report["chart"]["panels"] and "at its best" in report["said"]
     assert report["best"]["metrics"][0]["metric"] == "Accuracy" and "--task classification" in report["best"]["command"]
-    assert report["confusion"]["data"] and report["texts"] == [{"name": "text", "label": "Text"}]
+    assert report["confusion"]["panels"] and report["texts"] == [{"name": "text", "label": "Text"}]
     assert {"again", "delete", "try", "influence", "suspects", "export", "share"} == set(report["can"])
     assert any("attention" in link["title"] for link in report["links"])
     labels = browser.post(f"/runs/{id}/try", json={"row": {"text": "ein großartiger Film"}}).json()["labels"]
