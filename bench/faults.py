@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.serving import Server
 from bertexplorer import locks
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from tests.server.talk import Browser
 
 SHORT: dict[str, Any] = {"checkpoint": "tiny", "settings": {"epochs": 3}}  # a run of a few seconds
@@ -77,17 +77,17 @@ class Drill:
             state = shown.get(name, ("", "missing"))[1]
             if state == "missing":
                 self.wrong.append(f"{name} is not listed")
-            elif state in runs.ACTIVE_STATES and not self.lives(id) and self.stays(name):
+            elif state in run_folder.ACTIVE_STATES and not self.lives(id) and self.stays(name):
                 self.wrong.append(f"{name} is shown as {state}; it has no process")
 
     def lives(self, id: str) -> bool:
-        return runs.is_alive(self.folder(id))
+        return run_folder.is_alive(self.folder(id))
 
     def stays(self, name: str) -> bool:
         """Whether it is still shown as active without a process after the server had time to notice."""
         time.sleep(2)
         id, state = self.listed(self.open())[name]
-        return state in runs.ACTIVE_STATES and not self.lives(id)
+        return state in run_folder.ACTIVE_STATES and not self.lives(id)
 
     def folder(self, id: str) -> Path:
         return Path(self.server.folder) / "runs" / id

@@ -23,7 +23,7 @@ from bench.faults import Drill, signal_runs
 from bench.load import EVERY_S, PEOPLE, texts
 from bench.people import Heard, Person, at_rate
 from bench.serving import Server
-from bertexplorer.store.runs import LIVE_STATES
+from bertexplorer.runs.run_folder import LIVE_STATES
 
 PAGES, TEXTS, WARM_S = 100, 1500, 100.0  # pages and requests beforehand, to fill every cache
 WARM, SLICE_S = 0.1, 30.0  # share of the time that is not evaluated; seconds between two measurements

@@ -18,9 +18,9 @@ import transformers
 
 from bench.common import machine
 from bertexplorer.model.load import load
+from bertexplorer.runs.suite_folder import MAX_ROWS, SuiteFolder
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import catalogue
-from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
 from bertexplorer.views.rows import Row
 from bertexplorer.views.suite.cases import cases
 from bertexplorer.views.suite.scores import Outcome, Scorer

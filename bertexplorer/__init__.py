@@ -31,17 +31,17 @@ training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 charts/                 what figures are: marks, their style, and the parts of charts that views still draw themselves
 charts/adaptors/        marks as a chart of plotly, a module for each kind
-analysis.py             the analyses by the name that they had in version 0.1
+store/                  checkpoints, the hub, uploads and the search index on disk
 views/                  the views, a folder each: it computes a frozen result, draws it and says it in a sentence
-store/                  everything on disk: checkpoints, runs, uploads, the search index
+analysis.py             the analyses by the name that they had in version 0.1
 core/                   what is asked and answered, whoever asks: a state, its link, its answer, comparisons, exports
+runs/                   all of a run: its folder, its process, the queue, its report, what is made of it
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure
 describe.py             signatures and documentation of the analyses
 bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
 training_runs.py        fine-tuning and pretraining in Python
-runs/                   runs for others: started, watched and kept for the people of a server
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 web/                    the pages in a browser, whose scripts speak to the API, and the endpoints for gradio's clients
 notebook.py             the widget that shows the views in a notebook

@@ -394,7 +394,8 @@ def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
     """Rows with their lines, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
     file, or it is not a table."""
-    from bertexplorer.store.text_uploads import KEY, RowUploads, parse_rows, read_file
+    from bertexplorer.core.row_uploads import RowUploads, parse_rows
+    from bertexplorer.store.text_uploads import KEY, read_file
 
     if not isinstance(rows, str | Path):
         return list(enumerate(check_rows("rows", rows), 1))

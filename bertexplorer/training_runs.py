@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.arguments import check_rows
 from bertexplorer.bert import Bert, load
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs, suite_folder
+from bertexplorer.runs import run_folder, suite_folder
+from bertexplorer.store import trained
 
 if TYPE_CHECKING:
     from bertexplorer.training.data.rows import Table
@@ -41,17 +42,17 @@ class TrainingRun:
     @property
     def spec(self) -> dict[str, Any]:
         """The content of spec.json."""
-        return runs.read_spec(self.folder) or {}
+        return trained.read_spec(self.folder) or {}
 
     @property
     def events(self) -> list[Event]:
         """The events in order: dictionaries with "event", "time" (unix seconds) and "step"."""
-        return runs.history(self.folder)
+        return run_folder.history(self.folder)
 
     @property
     def state(self) -> str:
         """The state: queued, starting, running, stopping, finished, stopped, failed or interrupted."""
-        return runs.read(self.folder).state
+        return run_folder.read(self.folder).state
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -81,7 +82,7 @@ class TrainingRun:
         Raises:
             ExplorerError: if there is none yet.
         """
-        return runs.best_checkpoint(self.folder)
+        return trained.best_checkpoint(self.folder)
 
     def load(self) -> Bert:
         """The best checkpoint, whose `metrics` the run has, with every analysis.

@@ -15,9 +15,9 @@ FLOORS = (  # lowest first
     {"model"},
     {"engine"},
     {"answers", "charts", "training"},
+    {"store"},
     {"views"},
-    {"analysis", "store"},
-    {"core"},
+    {"analysis", "core"},
     {"runs"},
     {"learn"},
     {"describe", "result"},
@@ -35,7 +35,7 @@ FLOORS = (  # lowest first
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 FLOOR[""] = FLOOR["cli"]  # import bertexplorer: its public names come from all floors up to here
 ALLOWED = {  # library -> the only parts that may import it
-    "torch": {"model", "engine", "answers", "views", "training", "store", "site"},
+    "torch": {"model", "engine", "answers", "training", "store", "views", "site"},
     "plotly": {"charts", "result"},
     "bertviz": {"views"},
     "accelerate": {"training"},

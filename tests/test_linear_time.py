@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import bertexplorer
+from bertexplorer.core.row_uploads import parse_rows
 from bertexplorer.core.state import read_spans
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, fill_slots
@@ -21,7 +22,7 @@ from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.learn.numbers import readings
 from bertexplorer.learn.prose import tree
 from bertexplorer.server.request_filter import PATTERNS
-from bertexplorer.store.text_uploads import parse_lines, parse_rows
+from bertexplorer.store.text_uploads import parse_lines
 from bertexplorer.training.data.qrels import collection_rows
 from bertexplorer.training.data.read import read
 from tests.regex_steps import alphabet, compile_program, run, steps

@@ -27,9 +27,9 @@ from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State, to_link
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.options import build, option_specs
+from bertexplorer.runs import run_folder
 from bertexplorer.runs.service import RunService
 from bertexplorer.settings import OBSOLETE, Settings
-from bertexplorer.store import runs
 from bertexplorer.store.library import Library
 from bertexplorer.training.finetuning import command as finetuning
 from bertexplorer.training.finetuning.run import finetune
@@ -94,13 +94,13 @@ def test_a_stopped_run_continues_to_its_end(service: RunService) -> None:
     run = next(run for run in service.runs("") if run.name == "Stopped")
     steps = [event["event"] for event in finetune(run.folder)]
     assert "resumed" in steps and steps[-1] == "finished"
-    assert runs.history(run.folder)[-1]["step"] == 6
+    assert run_folder.history(run.folder)[-1]["step"] == 6
 
 
 def test_a_pretraining_run_can_be_extended(tmp_path: Path) -> None:
     here = unpacked(tmp_path)
     assert pretraining.main([str(here / "pretraining"), "--stretch", "--steps", "2"]) == 0
-    assert runs.history(here / "pretraining")[-1]["event"] == "finished"
+    assert run_folder.history(here / "pretraining")[-1]["event"] == "finished"
 
 
 def test_an_upload_keeps_its_key(old: Path) -> None:

@@ -7,9 +7,9 @@ from pydantic import BaseModel, Field, create_model
 from bertexplorer.api.models import StrictModel, field_type, one_of, option_fields
 from bertexplorer.api.page import setting_schema
 from bertexplorer.options import option_specs
+from bertexplorer.runs.run_folder import MAX_NAME, Run, duration
 from bertexplorer.runs.service import MAX_SEEDS
-from bertexplorer.store import runs
-from bertexplorer.store.runs import MAX_NAME, Run, duration
+from bertexplorer.store import trained
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
@@ -135,7 +135,7 @@ class HubModel(StrictModel):
 def run_json(run: Run) -> dict[str, Any]:
     """The fields of RunModel."""
     spec = {name: value for name, value in (run.spec or {}).items() if name in PUBLIC_SPEC}
-    best = [saved.name for saved in runs.list_checkpoints(run) if saved.name == f"run:{run.id}"]
+    best = [saved.name for saved in trained.list_checkpoints(run.folder) if saved.name == f"run:{run.id}"]
     made = {"kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec, "status": status(run)}
     return {**{name: getattr(run, name) for name in RunModel.model_fields if name not in made}, **made}
 

@@ -37,13 +37,13 @@ from bertexplorer.api.run_models import (
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import option_specs
-from bertexplorer.runs import export, trace
+from bertexplorer.runs import export, run_folder, trace
 from bertexplorer.runs.prepare import RunPreview, RunRequest
 from bertexplorer.runs.report import report, rows_in_cell
+from bertexplorer.runs.run_folder import LIVE_STATES, Run
 from bertexplorer.runs.service import Action, RunDetail, RunService
 from bertexplorer.runs.sharing import SharedRuns
-from bertexplorer.store import runs, uploads
-from bertexplorer.store.runs import LIVE_STATES, Run
+from bertexplorer.store import uploads
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 
@@ -375,7 +375,7 @@ class Streams:
         """(the run, its events from byte *since* on, where the next read begins). The state is read first: events that
         are written later belong to the next read, unless the run has ended and writes no more."""
         run = self.service.jobs.run(id, owner)
-        return run, *runs.read_events(run.folder, since)
+        return run, *run_folder.read_events(run.folder, since)
 
 
 def server_sent_event(kind: str, data: dict[str, Any], id: int | None) -> bytes:

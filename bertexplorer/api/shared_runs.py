@@ -15,9 +15,9 @@ from bertexplorer.api.public_address import public_address, qr_code, shared_link
 from bertexplorer.api.runs import Id, find_run, owner
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.report import can_share
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunService
 from bertexplorer.runs.sharing import SharedRuns, shared_report
-from bertexplorer.store.runs import Run
 
 KEPT_S = 1.0  # how long an answer is given again: a whole class asks for the same
 

@@ -17,8 +17,8 @@ from bertexplorer.api.runs import Id, owner
 from bertexplorer.core.ask import Explore
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite as suite_run
+from bertexplorer.runs.run_folder import MAX_NAME
 from bertexplorer.runs.service import RunService
-from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.views.suite.cases import built_in
 from bertexplorer.views.suite.compute import Options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ def print_comparison(several: Comparison, as_json: bool) -> int:
 
 def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
     """Score a whole suite in the folder *out*, or resume it."""
-    from bertexplorer.store.suite_folder import SuiteFolder
+    from bertexplorer.runs.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
     from bertexplorer.views.suite import show as suite
     from bertexplorer.views.suite.cases import built_in
@@ -122,10 +122,12 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
 
 def read(file: Path, what: str) -> Sequence[Any]:
     """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
-    from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
+    from bertexplorer.core.row_uploads import parse_rows
+    from bertexplorer.store.text_uploads import parse_lines, read_file
 
+    parse: Callable[[bytes, str], Any] = parse_lines if what == "lines" else parse_rows
     try:
-        content: Any = read_file(file, parse_lines if what == "lines" else parse_rows)
+        content = read_file(file, parse)
     except ExplorerError as error:
         known = "; or name a built-in one, see --help" if what == "rows" and not os.path.exists(file) else ""
         raise ExplorerError(f"{str(error).removesuffix('.')}{known}.") from error

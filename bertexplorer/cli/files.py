@@ -57,8 +57,9 @@ def read_lines(file: Path) -> list[str]:
 def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     """Write the best checkpoint of a run, by the suffix of the path."""
     from bertexplorer.runs import export as writers
+    from bertexplorer.runs.run_folder import Run
     from bertexplorer.runs.service import RunDetail
-    from bertexplorer.store.runs import Run, best_checkpoint, is_run
+    from bertexplorer.store.trained import best_checkpoint, is_run
 
     out: Path = flags.out
     if out.exists():

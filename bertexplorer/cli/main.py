@@ -16,7 +16,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.interrupt import ends_at_once
 from bertexplorer.result import as_table
 from bertexplorer.settings import QUIET, Settings
-from bertexplorer.store import runs
+from bertexplorer.store import trained
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.registry import CheckpointRegistry
 
@@ -82,7 +82,7 @@ def import_libraries() -> None:
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Download the checkpoint and start a fine-tuning run, or resume the run in a folder, of any kind."""
-    spec = (runs.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
+    spec = (trained.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
         from bertexplorer.runs.suite import score
         from bertexplorer.training.run_process import catch_stop_signals, print_events

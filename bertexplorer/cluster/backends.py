@@ -5,8 +5,8 @@ import logging
 from bertexplorer.api.calls import Backend
 from bertexplorer.cluster.worker_pool import OwnedRuns, WorkerPool
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.supervisor import Launcher
 from bertexplorer.settings import Settings
-from bertexplorer.store.supervisor import Launcher
 
 log = logging.getLogger(__name__)
 

@@ -30,8 +30,9 @@ from bertexplorer.cluster.synced_run import (
     prepare_folder,
 )
 from bertexplorer.errors import ExplorerError, describe
+from bertexplorer.runs.supervisor import Handle, send_signal, spawn
 from bertexplorer.settings import Settings
-from bertexplorer.store.supervisor import SECRET, Handle, send_signal, spawn
+from bertexplorer.store.sandbox import SECRET
 from bertexplorer.training import ownership
 
 LOCK_TIMEOUT_S = 120.0  # in which an earlier owner must have noticed that it has been superseded

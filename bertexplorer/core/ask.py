@@ -15,6 +15,7 @@ from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import compare, export, strip
 from bertexplorer.core.export import Question
+from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
 from bertexplorer.csv_safety import as_csv
@@ -26,8 +27,8 @@ from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import SavedCheckpoint
-from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
+from bertexplorer.store.text_uploads import TextUploads, Uploads
+from bertexplorer.store.trained import SavedCheckpoint
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS
 from bertexplorer.views.protocols import Alternatives, Colouring, Page, Tabular

@@ -1,1 +1,1 @@
-"""Runs for others: started, watched and kept for the people of a server. No page, no HTTP."""
+"""All of a run: its folder, its process, the queue, its report and what is made of it. No page, no HTTP."""

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.run_folder import LIVE_STATES, RESUMABLE_STATES, Run
 from bertexplorer.runs.service import PRETRAINING, REPEAT_S, Action, RunService
 from bertexplorer.settings import ASSETS
-from bertexplorer.store import runs, sandbox
-from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run
+from bertexplorer.store import sandbox
 from bertexplorer.training.pretraining import experiments, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 
@@ -38,7 +39,7 @@ class Arm:
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        return runs.history(self.run.folder)
+        return run_folder.history(self.run.folder)
 
     def last(self, key: str) -> Any:
         """The value of *key* in the last event that has it; None if none has."""

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from bertexplorer.charts import confusion
 from bertexplorer.runs import learning, suite
+from bertexplorer.runs.run_folder import LIVE_STATES, RESUMABLE_STATES, Run
 from bertexplorer.runs.service import RunDetail, RunService
-from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_checkpoints
+from bertexplorer.store.trained import list_checkpoints
 from bertexplorer.training.events import current_warnings
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.finetuning.compare import interval_sentence
@@ -138,7 +139,7 @@ def links(detail: RunDetail) -> list[dict[str, str]]:
     own = explore_query(detail)
     after = {"against": "another checkpoint", "versus": f"run:{run.id}"}  # on the right, as changes read from the left
     targets = {"Open in Explore": own}
-    saved = [one.name for one in list_checkpoints(run)]
+    saved = [one.name for one in list_checkpoints(run.folder)]
     start = f"run:{run.id}@0"  # if it is still on this disk
     steps = [name for name in saved if "@" in name and name != start]
     if can(run, "answers") and steps:

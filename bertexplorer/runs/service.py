@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.jobs import Jobs
 from bertexplorer.runs.prepare import PreparedRuns, RunPreview, RunRequest, check_reports
+from bertexplorer.runs.run_folder import MAX_NAME, Run
+from bertexplorer.runs.supervisor import JobSupervisor, Launcher
 from bertexplorer.settings import Settings
-from bertexplorer.store import runs
-from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import MAX_NAME, Run
-from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.store.uploads import Quota
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.finetuning.spec import Tuning, task_of
@@ -156,7 +156,9 @@ class RunService:
         """The run *id* of *owner*, or of anyone (None). Raises ExplorerError if there is none."""
         run = self.jobs.run(id, owner)
         best, about = read_best(run, "task.json")
-        return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best, example_of(best))
+        return RunDetail(
+            run, run_folder.history(run.folder), json.loads(about) if best else None, best, example_of(best)
+        )
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
         """The validation rows with the answers of the best checkpoint."""

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import suite_folder
-from bertexplorer.store.suite_folder import SuiteFolder, write_atomically
+from bertexplorer.runs import suite_folder
+from bertexplorer.runs.suite_folder import SuiteFolder, write_atomically
 from bertexplorer.views.rows import Row
 from bertexplorer.views.suite.scores import Scoring
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.store.jobs import Jobs
-    from bertexplorer.store.runs import Run
+    from bertexplorer.runs.jobs import Jobs
+    from bertexplorer.runs.run_folder import Run
     from bertexplorer.training.events import Event
 
 KIND = "suite"

@@ -1,1 +1,1 @@
-"""Everything on disk: checkpoints, runs, uploads and the search index."""
+"""What is on disk: checkpoints, those of the hub, uploads and the search index."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertexplorer.settings import ASSETS
-from bertexplorer.store.runs import SavedCheckpoint
+from bertexplorer.store.trained import SavedCheckpoint
 
 BUNDLED = ASSETS / "checkpoints"
 SHIPPED = "tiny"  # the name of that model

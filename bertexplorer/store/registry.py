@@ -14,9 +14,10 @@ from bertexplorer.model.file_state import FileState, file_state
 from bertexplorer.model.layout import MODULES, encoder_folder
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
-from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
+from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, trained
 from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, series_of
 from bertexplorer.store.opening_turns import OpeningTurns
+from bertexplorer.store.trained import SavedCheckpoint
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -38,8 +39,8 @@ def has_config(folder: Path) -> bool:
 def checkpoint_in(folder: Path) -> Path:
     """*folder*, or the best checkpoint of the run in it. Loading reports a folder that holds neither. Raises
     ExplorerError for a run that has none yet."""
-    if not has_config(folder) and runs.is_run(folder):
-        return runs.best_checkpoint(folder)
+    if not has_config(folder) and trained.is_run(folder):
+        return trained.best_checkpoint(folder)
     return folder
 
 
@@ -218,13 +219,13 @@ class CheckpointRegistry:
     def trained(self) -> list[tuple[str, str]]:
         """(title, name) of the checkpoints that runs have saved here, newest first."""
         ids = None if self.owner is None or self.owned_runs is None else self.owned_runs(self.owner)
-        return runs.list_trained(self.settings.data_dir / "runs", ids)
+        return trained.list_trained(self.settings.data_dir / "runs", ids)
 
     def title(self, name: str) -> str:
         """The title of the checkpoint *name*. For a checkpoint of a run, it contains the run's current name."""
         return next((saved.label for saved in self.series(name) if saved.name == name), name)
 
-    def series(self, name: str) -> list[runs.SavedCheckpoint]:
+    def series(self, name: str) -> list[SavedCheckpoint]:
         """The checkpoints of the training that *name* belongs to, in order; [] if it belongs to none."""
         if name.startswith("run:") and not self.may_open(name):
             return []
@@ -232,10 +233,10 @@ class CheckpointRegistry:
             megabytes = max(BY_NAME[step].megabytes for step in published if step in BY_NAME)
             folders = {step: hub_cache.find_cached(step) for step in published}
             return [
-                runs.SavedCheckpoint(step, label, folders[step] or Path(), 0.0 if folders[step] else megabytes)
+                SavedCheckpoint(step, label, folders[step] or Path(), 0.0 if folders[step] else megabytes)
                 for step, label in published.items()
             ]
-        return catalogue.snapshot_series(name) or runs.series(self.settings.data_dir / "runs", name)
+        return catalogue.snapshot_series(name) or trained.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:
         """The folder of *name*: bundled, in the models folder, or already downloaded. None if it must be fetched.
@@ -248,7 +249,7 @@ class CheckpointRegistry:
             problem = "contains an invisible character" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
             raise ExplorerError(f"The checkpoint name {problem}. Type a hub name, at most {MAX_NAME} characters long.")
         if name.startswith("run:"):
-            return runs.find(self.settings.data_dir / "runs", name) if self.may_open(name) else None
+            return trained.find(self.settings.data_dir / "runs", name) if self.may_open(name) else None
         if bundled := catalogue.find_snapshot(name):
             return bundled
         if any(entry.name == name for entry in CATALOGUE) and has_config(BUNDLED / name):
@@ -268,7 +269,7 @@ class CheckpointRegistry:
         hub name."""
         root = self.settings.models_dir.resolve()
         path = Path(name).expanduser()
-        if self.anywhere and (has_config(path) or runs.is_run(path)):  # as in a shell: relative to the current folder
+        if self.anywhere and (has_config(path) or trained.is_run(path)):  # as in a shell: from the current folder
             return checkpoint_in(path.resolve())
         folder = (path if path.is_absolute() else root / path).resolve()
         inside = folder != root and folder.is_relative_to(root)

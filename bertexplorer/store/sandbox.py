@@ -3,10 +3,11 @@
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -15,6 +16,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ROOT
 
 ESSENTIAL_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")  # without which Python may not start
+SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
 MAX_OPEN_FILES = 64
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
 END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -30,8 +32,6 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     allows that, no network.
 
     Raises the ExplorerError that the function raises, and SandboxError. On Windows, memory is not limited."""
-    from bertexplorer.store.supervisor import environment
-
     path = f"{function.__module__}:{function.__qualname__}"
     limits = [str(megabytes), str(disk), f"{seconds:.0f}"]
     command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, *limits]
@@ -57,6 +57,12 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     if kind == "failure":
         raise SandboxError(value)
     return value
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a run's process or of a sandbox: *variables* without secrets, and one thread."""
+    public = {name: value for name, value in variables.items() if not SECRET.search(name)}
+    return public | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
 def set_limits(megabytes: int, disk: int, seconds: int) -> None:

@@ -1,4 +1,4 @@
-"""Uploads for views: files read as labelled texts or as rows of a suite, stored under a hash of owner and content.
+"""Uploads for views, such as a file read as labelled texts, stored under a hash of owner and content.
 
 A large file is parsed in a separate process, see `parsing`.
 """
@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from bertexplorer.answers.vectors import Line
 from bertexplorer.errors import ExplorerError, describe
@@ -22,25 +22,27 @@ from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
 from bertexplorer.training.data import delimited
 from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
-from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Table
-from bertexplorer.views.rows import UNREAD
-from bertexplorer.views.suite.cases import cases
 from bertexplorer.wording import counted
 
 MAX_LINES = 10_000
 MAX_CELLS = 5_000_000  # of a table of lines
-MAX_ROWS = 100_000
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
-PICKLES = (".pickle", ".pkl")
-SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
-T = TypeVar("T", bound="Lines | Rows")
-SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
+T = TypeVar("T", bound="Parsed")
 OWNER = re.compile(r"[0-9a-f]{32}|")
+
+
+class Parsed(Protocol):
+    """What is stored of an upload: a dataclass, with a message about how the file was read."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def summary(self) -> str:
+        """The message."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,6 @@ class Lines:
     """The lines of a file, and a message about how it was read."""
 
     lines: tuple[Line, ...]
-    summary: str
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a table, each with its line in the file, and a message about how it was read."""
-
-    rows: SuiteRows
     summary: str
 
 
@@ -67,6 +61,7 @@ class Uploads(Generic[T]):
     compute its key."""
 
     what: str  # the content, for messages
+    write_file: Callable[[str, str, str], str]  # as `write_lines`, a function that another process can import
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,7 +104,7 @@ class Uploads(Generic[T]):
         with TemporaryDirectory(dir=target.parent) as folder:
             source = Path(folder) / "upload"
             source.write_bytes(content)
-            return parse_apart(filename, write_parsed, str(source), type(self).__name__, filename, str(target))
+            return parse_apart(filename, self.write_file, str(source), filename, str(target))
 
     def folder_of(self, owner: str) -> Path:
         """Raises ExplorerError for a malformed owner."""
@@ -136,8 +131,20 @@ def read_file(path: Path, parse: Callable[[bytes, str], T]) -> T:
         raise ExplorerError(f"{path} cannot be read: {error.strerror}. Give the path of a file.") from error
 
 
+def write_json(parsed: Parsed, target: Path) -> str:
+    """Write *parsed* to *target*; return its message."""
+    target.write_text(json.dumps(asdict(parsed)), "utf-8")
+    return parsed.summary
+
+
+def write_lines(source: str, filename: str, target: str) -> str:
+    """Parse the file *source*, uploaded as *filename*, and write its lines to *target*; return the message."""
+    return write_json(parse_lines(Path(source).read_bytes(), filename), Path(target))
+
+
 class TextUploads(Uploads[Lines]):
     what = "lines"
+    write_file = staticmethod(write_lines)
 
     @staticmethod
     def parse(content: bytes, filename: str) -> Lines:
@@ -145,83 +152,6 @@ class TextUploads(Uploads[Lines]):
 
     def from_json(self, stored: dict[str, Any]) -> Lines:
         return Lines(tuple(Line(**line) for line in stored["lines"]), stored.get("summary", stored.get("told", "")))
-
-
-class RowUploads(Uploads[Rows]):
-    what = "rows"
-
-    @staticmethod
-    def parse(content: bytes, filename: str) -> Rows:
-        return parse_rows(content, filename)
-
-    def from_json(self, stored: dict[str, Any]) -> Rows:
-        return Rows(
-            tuple((line, cells) for line, cells in stored["rows"]),
-            stored.get("summary", stored.get("told", "")),
-        )
-
-
-def write_json(parsed: Lines | Rows, target: Path) -> str:
-    """Write *parsed* to *target*; return its message."""
-    target.write_text(json.dumps(asdict(parsed)), "utf-8")
-    return parsed.summary
-
-
-def write_parsed(source: str, kind: str, filename: str, target: str) -> str:
-    """Parse the file *source*, uploaded as *filename*, as an upload of *kind*, and write the result to *target*."""
-    kinds: dict[str, type[Uploads[Any]]] = {"TextUploads": TextUploads, "RowUploads": RowUploads}
-    return write_json(kinds[kind].parse(Path(source).read_bytes(), filename), Path(target))
-
-
-def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
-    """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
-    and for rows that are not a suite."""
-    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
-    direction = winobias_direction(filename) if table.kind == "text" else {}
-    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
-    try:
-        cases(rows)
-    except ExplorerError as error:
-        if table.kind != "text":
-            raise
-        raise ExplorerError(
-            f"{display_name(filename)} has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON file whose "
-            "columns are those of a suite, such as good and bad."
-        ) from error
-    rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
-    rows.sort(key=lambda row: row[0])
-    if table.left_out:
-        more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
-        rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {max_rows:,} rows"}))
-    return table, tuple(rows)
-
-
-def winobias_direction(filename: str) -> dict[str, str]:
-    """The cell that says whether the sentences of a file of WinoBias are the stereotypes; its name tells."""
-    match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
-    if not match:
-        return {}
-    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
-
-
-def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
-    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, for a
-    pickle, and for a file that is not a suite."""
-    if Path(filename).suffix.lower() in PICKLES:
-        raise ExplorerError(
-            f"{display_name(filename)} is a pickle, which may run code when it is opened, so it is not read. Save its "
-            "pairs as CSV with the columns good, bad and category; the documentation on behaviour shows how."
-        )
-    try:
-        table, rows = suite_rows(content, filename, True, max_rows)
-    except ExplorerError as error:
-        try:  # perhaps the columns have no names, as in LM_syneval
-            table, rows = suite_rows(content, filename, False, max_rows)
-        except ExplorerError:
-            raise error from None
-    problems = [f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2]]
-    more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return Rows(rows, table.summary + more)
 
 
 def parse_lines(content: bytes, filename: str) -> Lines:

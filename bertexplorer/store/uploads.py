@@ -10,12 +10,13 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store.jobs import Jobs
 
 DAY_S = 86_400.0
 MAX_NAME = 120  # characters of a file's name to keep
@@ -63,10 +64,36 @@ def owner_mark(own: Path, owner: str) -> Path:
     return own / f".of-{owner}"
 
 
+class OnDisk(Protocol):
+    """What has a folder, such as a run."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def owner(self) -> str:
+        """The browser that it belongs to, "" for none."""
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+
+
+class RunsOnDisk(Protocol):
+    """The runs of a server, which count against their owners' quota: `runs.jobs.Jobs`."""
+
+    def runs(self, owner: str | None = None, *, deleted: bool = False) -> Sequence[OnDisk]:
+        """Those of *owner*, the newest first. *deleted*: the deleted ones instead."""
+
+    def erase(self, id: str, owner: str | None) -> object:
+        """Remove a deleted run permanently."""
+
+
 class Quota:
     """Allows each owner Settings.quota bytes. Without *jobs*, only the uploads count."""
 
-    def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: RunsOnDisk | None = None) -> None:
         self.max_bytes, self.jobs = settings.quota, jobs
         self.text_folders = [settings.data_dir / name for name in ("lines", "rows", "corpora", "runs/.prepared")]
         self.uploads = settings.uploads_dir

@@ -20,7 +20,7 @@ from bertexplorer.core.ask import VIEWS
 from bertexplorer.options import option_specs
 from tests.api.conftest import Served
 from tests.conftest import ROOT
-from tests.store.running import until
+from tests.runs.running import until
 
 mcp = pytest.importorskip("mcp", reason="needs the MCP SDK: pip install -r requirements-mcp.txt")
 

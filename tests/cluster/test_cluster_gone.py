@@ -10,11 +10,11 @@ import pytest
 from bertexplorer.cluster import ray_runs, synced_run
 from bertexplorer.cluster.ray_runs import NO_CLUSTER, RayRuns
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.runs import Job
-from bertexplorer.store.supervisor import Handle, JobSupervisor
-from tests.store.running import until
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.run_folder import Job
+from bertexplorer.runs.supervisor import Handle, JobSupervisor
+from tests.runs.running import until
 
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
 
@@ -118,11 +118,11 @@ def test_a_run_starts_when_the_cluster_is_back(
     cluster: RayRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handle = cluster.start((), tmp_path)
-    until(lambda: NO_CLUSTER.rstrip(".") in runs.read(tmp_path, Job("run", wanted="going")).message)
-    assert handle.poll() is None and runs.read(tmp_path, Job("run", wanted="going")).state == "starting"
+    until(lambda: NO_CLUSTER.rstrip(".") in run_folder.read(tmp_path, Job("run", wanted="going")).message)
+    assert handle.poll() is None and run_folder.read(tmp_path, Job("run", wanted="going")).state == "starting"
     monkeypatch.setattr(cluster, "start_actor", lambda command, folder: Ended())
     until(lambda: handle.poll() == 0)
-    assert not runs.is_alive(tmp_path) and not (tmp_path / "trouble").exists()
+    assert not run_folder.is_alive(tmp_path) and not (tmp_path / "trouble").exists()
 
 
 def test_a_waiting_run_can_be_stopped(cluster: RayRuns, tmp_path: Path) -> None:

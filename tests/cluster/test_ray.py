@@ -23,7 +23,7 @@ from bertexplorer.settings import Settings
 from tests.cluster.conftest import CALLS, analysis_call, answer, view_call, without_times
 from tests.cluster.nodes import replace_node, small_cluster
 from tests.conftest import ROOT
-from tests.store import running as waiting
+from tests.runs import running as waiting
 
 until = partial(waiting.until, seconds=90)
 

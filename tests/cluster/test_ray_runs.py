@@ -11,11 +11,11 @@ from bertexplorer.cluster import ray_runs, synced_run
 from bertexplorer.cluster.ray_runs import NO_CORE, START_FAILED, RayRuns, RunActor
 from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.cluster.synced_run import FollowedRun
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.run_folder import Job
+from bertexplorer.runs.supervisor import explain_end
 from bertexplorer.settings import Settings
-from bertexplorer.store import runs
-from bertexplorer.store.runs import Job
-from bertexplorer.store.supervisor import explain_end
-from tests.store.running import until
+from tests.runs.running import until
 
 WANTED = Job("run", wanted="going")
 NOTHING = (sys.executable, "-c", "")
@@ -38,14 +38,14 @@ def test_a_run_counts_as_started_before_it_has_a_process(tmp_path: Path, monkeyp
     monkeypatch.setattr(synced_run, "SYNC_S", 0.01)
     node_run = FakeNodeRun()
     followed = FollowedRun(tmp_path, lambda: node_run)
-    assert followed.poll() is None and runs.read(tmp_path, WANTED).state == "starting"
+    assert followed.poll() is None and run_folder.read(tmp_path, WANTED).state == "starting"
     node_run.error = NO_CORE
-    until(lambda: runs.read(tmp_path, WANTED).message == NO_CORE)
+    until(lambda: run_folder.read(tmp_path, WANTED).message == NO_CORE)
     node_run.error = ""
-    until(lambda: runs.read(tmp_path, WANTED).message == "")
+    until(lambda: run_folder.read(tmp_path, WANTED).message == "")
     node_run.error, node_run.exit_code = "It could not be started: no room.", START_FAILED
     until(lambda: followed.poll() == START_FAILED)
-    until(lambda: runs.read(tmp_path, WANTED).state == "interrupted")
+    until(lambda: run_folder.read(tmp_path, WANTED).state == "interrupted")
     assert explain_end(START_FAILED, tmp_path).endswith("no room.")
 
 

@@ -12,8 +12,8 @@ from bertexplorer.cluster import synced_run
 from bertexplorer.cluster.remote_folder import RemoteFolder
 from bertexplorer.cluster.synced_run import SyncedRun, prepare_folder
 from bertexplorer.errors import describe
-from bertexplorer.store import runs
-from tests.store.running import until
+from bertexplorer.runs import run_folder
+from tests.runs.running import until
 
 StartRun = Callable[..., SyncedRun]
 
@@ -84,12 +84,12 @@ def test_the_folder_is_copied_to_the_node_and_back(start_run: StartRun, run: Pat
     assert spec["task"] == "t" and (Path(spec["folder"]) / "config.json").is_file()
     assert Path(spec["folder"]).is_relative_to(tmp_path / "node")
     node.work("begun")
-    until(lambda: len(runs.read_events(run)[0]) == 1)
-    assert runs.is_alive(run) and runs.read(run).state == "running" and synced.poll() is None
+    until(lambda: len(run_folder.read_events(run)[0]) == 1)
+    assert run_folder.is_alive(run) and run_folder.read(run).state == "running" and synced.poll() is None
     node.work("finished")
     node.exit_code = 0
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not runs.is_alive(run)
+    assert run_folder.read(run).state == "finished" and not run_folder.is_alive(run)
     assert json.loads((run / "spec.json").read_text())["folder"] == str(tmp_path / "model")
     assert not list((tmp_path / "store").rglob("*.json")) and not (tmp_path / "store" / "1").exists()
 
@@ -98,26 +98,26 @@ def test_failing_storage_is_reported_and_retried(start_run: StartRun, run: Path,
     store = tmp_path / "store"
     store.write_text("in the way")
     synced = start_run()
-    until(lambda: "failed" in runs.read(run).message)
-    states = [runs.read(run) for _ in range(300)]  # while the message is rewritten again and again
+    until(lambda: "failed" in run_folder.read(run).message)
+    states = [run_folder.read(run) for _ in range(300)]  # while the message is rewritten again and again
     assert all(state.state == "starting" and "retries" in state.message for state in states)
     store.unlink()
     node = node_of(synced)
     node.work("begun")
-    until(lambda: runs.read(run).state == "running" and not runs.read(run).message)
+    until(lambda: run_folder.read(run).state == "running" and not run_folder.read(run).message)
     node.error = "file://store failed: no space"  # errors of the node are reported too
-    until(lambda: "no space" in runs.read(run).message)
+    until(lambda: "no space" in run_folder.read(run).message)
     node.error = ""
     node.work("finished")
     store.rename(tmp_path / "aside")
     store.write_text("in the way again")
     node.exit_code = 0
-    until(lambda: "failed" in runs.read(run).message)
+    until(lambda: "failed" in run_folder.read(run).message)
     assert synced.poll() is None and not node.released, "a server that starts now must find it"
     store.unlink()
     (tmp_path / "aside").rename(store)
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
+    assert run_folder.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
 def test_a_run_stops_and_resumes(start_run: StartRun, run: Path) -> None:
@@ -128,14 +128,14 @@ def test_a_run_stops_and_resumes(start_run: StartRun, run: Path) -> None:
     node.work("stopped")
     node.exit_code = 0
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "stopped"
+    assert run_folder.read(run).state == "stopped"
     (run / "stop").touch()
     resumed = start_run()
     later = node_of(resumed)
     later.work("finished")
     later.exit_code = 0
     until(lambda: resumed.poll() == 0)
-    assert later.stops == 0 and runs.read(run).state == "finished"
+    assert later.stops == 0 and run_folder.read(run).state == "finished"
 
 
 def test_a_run_can_be_stopped_before_its_start(start_run: StartRun, run: Path, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_run_can_be_stopped_before_its_start(start_run: StartRun, run: Path, t
     until(lambda: (run / "trouble").exists())
     (run / "stop").touch()
     until(lambda: synced.poll() == 0)
-    assert synced.node_run is None and not runs.is_alive(run)
+    assert synced.node_run is None and not run_folder.is_alive(run)
 
 
 def test_a_run_that_is_stopped_before_its_start_leaves_nothing_on_the_storage(
@@ -154,7 +154,7 @@ def test_a_run_that_is_stopped_before_its_start_leaves_nothing_on_the_storage(
         raise RuntimeError("no cluster")
 
     synced = SyncedRun(run, url, refuse)
-    until(lambda: "no cluster" in runs.read(run).message)
+    until(lambda: "no cluster" in run_folder.read(run).message)
     assert (tmp_path / "store" / "1").exists()
     (run / "stop").touch()
     until(lambda: synced.poll() == 0)
@@ -164,12 +164,12 @@ def test_a_run_that_is_stopped_before_its_start_leaves_nothing_on_the_storage(
 def test_visitors_read_no_paths_of_the_server(start_run: StartRun, run: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("in the way")
     start_run()
-    until(lambda: "The storage of runs failed" in runs.read(run).message)
-    assert str(tmp_path) not in runs.read(run).message
+    until(lambda: "The storage of runs failed" in run_folder.read(run).message)
+    assert str(tmp_path) not in run_folder.read(run).message
     (tmp_path / "store").unlink()
     (tmp_path / "model").rename(tmp_path / "gone")
-    until(lambda: "The checkpoint that the run starts from is no longer there" in runs.read(run).message)
-    assert str(tmp_path) not in runs.read(run).message
+    until(lambda: "The checkpoint that the run starts from is no longer there" in run_folder.read(run).message)
+    assert str(tmp_path) not in run_folder.read(run).message
 
 
 @pytest.mark.parametrize(
@@ -201,15 +201,15 @@ def test_a_failing_cluster_is_reported_and_retried(
     with monkeypatch.context() as patch:
         patch.setattr(Node, "__init__", fail)
         synced = start_run()
-        until(lambda: "the cluster is gone" in runs.read(run).message)
+        until(lambda: "the cluster is gone" in run_folder.read(run).message)
     node = node_of(synced)
     with monkeypatch.context() as patch:
         patch.setattr(Node, "poll", fail)
-        until(lambda: "the cluster is gone" in runs.read(run).message)
+        until(lambda: "the cluster is gone" in run_folder.read(run).message)
     node.work("finished")
     node.exit_code = 0
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
+    assert run_folder.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
 def test_another_server_takes_over_a_run(start_run: StartRun, run: Path) -> None:
@@ -224,7 +224,7 @@ def test_another_server_takes_over_a_run(start_run: StartRun, run: Path) -> None
     node.work("finished")
     node.exit_code = 0
     until(lambda: second.poll() == 0)
-    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
+    assert [event["event"] for event in run_folder.read_events(run)[0]] == ["begun", "finished"]
 
 
 def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
@@ -241,7 +241,7 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
     new_node.work("finished")
     new_node.exit_code = 0
     until(lambda: second.poll() == 0)
-    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
+    assert [event["event"] for event in run_folder.read_events(run)[0]] == ["begun", "finished"]
 
 
 @pytest.mark.parametrize("node_went_on", [False, True])
@@ -251,7 +251,7 @@ def test_a_run_that_was_resumed_here_keeps_its_training(
     first = start_run()
     node = node_of(first)
     node.work("begun")
-    until(lambda: runs.read_events(run)[0])
+    until(lambda: run_folder.read_events(run)[0])
     first.close()  # and the server restarts without the cluster
     if node_went_on:
         node.work()
@@ -265,7 +265,7 @@ def test_a_run_that_was_resumed_here_keeps_its_training(
     new_node.work("finished")
     new_node.exit_code = 0
     until(lambda: second.poll() == 0)
-    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "resumed", "finished"]
+    assert [event["event"] for event in run_folder.read_events(run)[0]] == ["begun", "resumed", "finished"]
     assert (run / "commits" / "step-7" / "manifest.json").is_file()
 
 

@@ -12,7 +12,7 @@ from bertexplorer.cluster.worker_link import WorkerLink
 from bertexplorer.cluster.worker_pool import RETRY_AFTER_S, WorkerPool
 from bertexplorer.engine.queues import Busy
 from bertexplorer.settings import Settings
-from tests.store.running import until
+from tests.runs.running import until
 
 DEAF = (sys.executable, "-c", "import os, time; os.close(0); time.sleep(2)")
 

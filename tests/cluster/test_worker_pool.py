@@ -17,7 +17,7 @@ from bertexplorer.cluster.worker_pool import GAVE_UP, WorkerPool
 from bertexplorer.settings import Settings
 from bertexplorer.training.checkpointing import MANIFEST
 from tests.cluster.conftest import CALLS, OWNER, analysis_call, answer, view_call, without_times
-from tests.store import running as waiting
+from tests.runs import running as waiting
 
 until = partial(waiting.until, seconds=60)
 

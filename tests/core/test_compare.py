@@ -15,11 +15,11 @@ from scipy.stats import binomtest
 
 from bertexplorer.core import compare
 from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.text_uploads import RowUploads
 from tests.conftest import ROOT
 
 SUITE = State(

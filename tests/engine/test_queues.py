@@ -12,7 +12,7 @@ from bertexplorer.engine.progress import QUICK, Stopped, Work, report
 from bertexplorer.engine.queues import Busy, RequestQueue, RequestQueues
 from bertexplorer.errors import ExplorerError
 from tests.model.test_scheduler import started
-from tests.store.running import until
+from tests.runs.running import until
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from bertexplorer.model.scheduler import ComputeScheduler
 from tests.conftest import Tiny
 from tests.engine.conftest import Twin
 from tests.model.test_scheduler import started
-from tests.store.running import until
+from tests.runs.running import until
 from tests.tolerance import assert_same
 
 TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]

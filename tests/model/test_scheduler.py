@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bertexplorer.model.scheduler import ComputeScheduler
-from tests.store.running import until
+from tests.runs.running import until
 
 
 def started(*jobs: Callable[[], object]) -> list[threading.Thread]:

@@ -10,8 +10,8 @@ import transformers
 
 import bertexplorer as bx
 from bertexplorer.runs.export import write_zip
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunDetail
-from bertexplorer.store.runs import Run
 from tests.conftest import ROOT, Tiny
 
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]

@@ -11,10 +11,11 @@ import pytest
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.core.link import restore_state
 from bertexplorer.runs import report
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunDetail, example_of
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import Run, SavedCheckpoint
+from bertexplorer.store.trained import SavedCheckpoint
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.tasks import BY_NAME
 

@@ -9,9 +9,9 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import export, report
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunDetail
 from bertexplorer.store import uploads
-from bertexplorer.store.runs import Run
 from bertexplorer.training.tasks import classification
 
 EVIL = "</script><img src=x onerror=1>"

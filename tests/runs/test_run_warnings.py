@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.runs.report import warnings
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunDetail
-from bertexplorer.store.runs import Run
 from bertexplorer.training.finetuning.compare import evaluation_warnings
 from bertexplorer.training.task import Confusion, Evaluation
 

@@ -15,10 +15,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import export, service as module
 from bertexplorer.runs.prepare import RunRequest
 from bertexplorer.runs.report import command
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunService
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
 from bertexplorer.training.finetuning.spec import Tuning
 from tests.conftest import Tiny

@@ -11,9 +11,8 @@ from bertexplorer.cli import main
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.runs import suite as suite_run
-from bertexplorer.store import runs, suite_folder
-from bertexplorer.store.jobs import Jobs
+from bertexplorer.runs import run_folder, suite as suite_run, suite_folder
+from bertexplorer.runs.jobs import Jobs
 from bertexplorer.views.rows import UNREAD
 from bertexplorer.views.suite import compute as suite, show as drawn
 from tests.conftest import Tiny
@@ -31,7 +30,7 @@ def checkpoint(tiny: Tiny) -> Checkpoint:
 
 
 @pytest.fixture
-def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> runs.Run:
+def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run_folder.Run:
     monkeypatch.setattr(suite_folder, "CHUNK", 16)
     jobs = Jobs(tmp_path / "runs")
     run = suite_run.begin(jobs, "a" * 32, checkpoint, ROWS, SCORING, "mine")
@@ -39,17 +38,17 @@ def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.Monke
     return run
 
 
-def test_a_queued_suite_has_the_scores_of_the_view(queued_run: runs.Run, checkpoint: Checkpoint) -> None:
+def test_a_queued_suite_has_the_scores_of_the_view(queued_run: run_folder.Run, checkpoint: Checkpoint) -> None:
     assert (queued_run.state, queued_run.name, queued_run.task) == ("queued", "mine", "suite")
     events = list(suite_run.score(queued_run.folder))
     assert [event["event"] for event in events] == ["begun", *["scored"] * 4, "finished"]
     assert [event.get("share") for event in events[1:-1]] == [0.0, 0.4, 0.8, 1.0] and events[-1]["step"] == 40
-    assert runs.read(queued_run.folder).state == "finished"
+    assert run_folder.read(queued_run.folder).state == "finished"
     expected = suite.run(checkpoint, rows=ROWS, options=suite.Options(most=1000))
     figure, sentence = suite_run.result(queued_run.folder)
     assert figure is not None and sentence == drawn.say(expected)
     wrong = sorted((outcome for outcome in expected.outcomes if not outcome.right), key=lambda outcome: outcome.score)
-    page = suite_run.page(runs.read(queued_run.folder), "wrong", "", "lowest", 1, 5)
+    page = suite_run.page(run_folder.read(queued_run.folder), "wrong", "", "lowest", 1, 5)
     assert (page["total"], page["found"]) == (40, len(wrong)) and "nats" in page["score"]
     assert [tuple(row["texts"]) for row in page["rows"]] == [outcome.case.texts for outcome in wrong[1:6]]
     assert all("view=pseudo-likelihood" in row["link"] and "checkpoint=tiny+one" in row["link"] for row in page["rows"])
@@ -59,7 +58,7 @@ def test_a_queued_suite_has_the_scores_of_the_view(queued_run: runs.Run, checkpo
     assert [float(row["score"]) for row in rows] == pytest.approx([outcome.score for outcome in expected.outcomes])
 
 
-def test_cases_are_filtered_and_sorted(queued_run: runs.Run) -> None:
+def test_cases_are_filtered_and_sorted(queued_run: run_folder.Run) -> None:
     lines = [
         {
             "line": n,
@@ -87,7 +86,7 @@ def test_cases_are_filtered_and_sorted(queued_run: runs.Run) -> None:
     assert listed("wrong", "b", "file", 0, 0) == (1, []) and listed("all", "c", "file", 0, 9) == (0, [])
 
 
-def test_runs_of_an_earlier_version_show_their_saved_cases(queued_run: runs.Run) -> None:
+def test_runs_of_an_earlier_version_show_their_saved_cases(queued_run: run_folder.Run) -> None:
     with pytest.raises(ExplorerError, match="run has not finished"):
         suite_run.page(queued_run, "all", "", "file", 0, 9)
     saved = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
@@ -99,7 +98,7 @@ def test_runs_of_an_earlier_version_show_their_saved_cases(queued_run: runs.Run)
 
 
 def test_a_resumed_run_ends_with_the_same_table(
-    queued_run: runs.Run, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    queued_run: run_folder.Run, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both with packed weights, as a run loads them: plain ones round differently."""
     checkpoint = load(tiny("bert"), name="tiny one", precision="fp32", frozen=True)
@@ -114,11 +113,13 @@ def test_a_resumed_run_ends_with_the_same_table(
     assert tables[0] == tables[1]
 
 
-def test_an_invalid_suite_fails_with_a_message(queued_run: runs.Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_an_invalid_suite_fails_with_a_message(
+    queued_run: run_folder.Run, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     (queued_run.folder / "data" / "rows.jsonl").write_text('[2, {"colour": "red"}]\n')
     with pytest.raises(ExplorerError):
         list(suite_run.score(queued_run.folder))
-    assert runs.read(queued_run.folder).state == "failed"
+    assert run_folder.read(queued_run.folder).state == "failed"
     (queued_run.folder / "data" / "rows.jsonl").write_text("[2")
     with pytest.raises(ExplorerError, match="is not the folder of a suite"):
         list(suite_run.score(queued_run.folder))

@@ -15,9 +15,9 @@ import pytest
 
 from bertexplorer.runs import export
 from bertexplorer.store import uploads
+from tests.runs.running import until
 from tests.server.conftest import lines
 from tests.server.talk import FILES, PREVIEW, ROWS, VIEW, Browser, state
-from tests.store.running import until
 
 FILE = "/gradio_api/file="
 SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")

@@ -11,9 +11,9 @@ import pytest
 
 from bertexplorer.core.ask import VIEWS
 from bertexplorer.core.state import COMPARISONS
+from tests.runs.running import until
 from tests.server.conftest import Running, lines
 from tests.server.talk import LINES, VIEW, state
-from tests.store.running import until
 
 TOLD = "a private sentence"
 WRONG: tuple[Any, ...] = (1, 1.5, True, [TOLD], {"a": TOLD}, -1, 10**40, float("nan"))

@@ -10,7 +10,7 @@ import pytest
 
 from bertexplorer.server import body, connections
 from bertexplorer.server.connections import MAX_OF_ADDRESS, WaitingConnections, network, raise_file_limit
-from tests.store.running import until
+from tests.runs.running import until
 
 HALF = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "
 

@@ -23,10 +23,10 @@ from bertexplorer.training.checkpointing import commit
 from bertexplorer.views import VIEWS
 from tests.api.test_analyses import TUNED, alike, asked
 from tests.conftest import ROOT
+from tests.runs.running import until
 from tests.server.conftest import Running
 from tests.server.talk import Browser
 from tests.server.test_whole import gradio_mount, run_of
-from tests.store.running import until
 
 NAMES = {name.replace("-", "_") for name in VIEWS} | {"encode", "similarity", "checkpoints"}
 FEWER_LAYERS = {"attention-flow": {"layer": 2}}

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.runs.running import until
 from tests.server.conftest import Running, lines
 from tests.server.talk import Browser
-from tests.store.running import until
 
 TOLD = "a private sentence"
 

@@ -13,9 +13,9 @@ import pytest
 
 from bench.faults import VICTIMS, Drill, drill, signal_runs
 from bench.serving import Server
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
+from tests.runs import running as waiting
 from tests.server.test_launch import env, free, refused
-from tests.store import running as waiting
 
 until = partial(waiting.until, seconds=90)
 
@@ -68,7 +68,7 @@ def test_a_run_continues_when_its_server_is_stopped(begin: Begin, tmp_path: Path
     until(lambda: person.lives(person.accepted["goes on"]))
     assert server.end() == 0 and person.lives(person.accepted["goes on"])
     person.up()
-    assert person.listed(person.open())["goes on"][1] in (*runs.ACTIVE_STATES, "finished")
+    assert person.listed(person.open())["goes on"][1] in (*run_folder.ACTIVE_STATES, "finished")
 
 
 def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin: Begin, small_disk: Path) -> None:

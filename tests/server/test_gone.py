@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from bertexplorer.engine import inference
+from tests.runs.running import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
-from tests.store.running import until
 
 NUMBERS = count()  # so that no answer is cached by another test
 

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
+from tests.runs.running import until
 from tests.server.conftest import Running
 from tests.server.test_launch import free
-from tests.store.running import until
 
 pytestmark = pytest.mark.slow
 NAME = "bert.example.org"

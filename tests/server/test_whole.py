@@ -10,7 +10,7 @@ from gradio.routes import App
 from starlette.routing import Mount
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.jobs import Jobs
+from bertexplorer.runs.jobs import Jobs
 from tests.server.talk import FILES, VIEW, Browser, state
 
 

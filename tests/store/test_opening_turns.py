@@ -15,7 +15,7 @@ from bertexplorer.store import examine, opening_turns, tokenizer_bounds
 from bertexplorer.store.opening_turns import OpeningTurns
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
-from tests.store.running import until
+from tests.runs.running import until
 
 
 def in_thread(function: Callable[[], object]) -> threading.Thread:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.jobs import Jobs
 from bertexplorer.settings import Settings
-from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.text_uploads import TextUploads
 from bertexplorer.store.uploads import Quota
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.answers.vectors import Line
+from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import parsing, text_uploads
-from bertexplorer.store.text_uploads import MAX_UPLOADS, RowUploads, TextUploads, parse_lines
+from bertexplorer.store.text_uploads import MAX_UPLOADS, TextUploads, parse_lines
 
 EVIL = "</script><img src=x onerror=1>"
 

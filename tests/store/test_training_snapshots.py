@@ -39,14 +39,14 @@ def test_names_are_resolved_to_folders(root: Path, monkeypatch: pytest.MonkeyPat
 def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Tiny) -> None:
     import shutil
 
-    from bertexplorer.store import runs
+    from bertexplorer.store import trained
     from bertexplorer.training.checkpointing import commit
 
     folder = tmp_path / ("a" * 32)
     folder.mkdir()
     commit(folder / "commits", "step-000000005", lambda into: shutil.copytree(tiny("bert"), into / "model"), keep=1)
-    (name,) = [name for _, name in runs.list_trained(tmp_path)]
-    assert name == f"run:{'a' * 32}" and (runs.find(tmp_path, name) / "config.json").is_file()
+    (name,) = [name for _, name in trained.list_trained(tmp_path)]
+    assert name == f"run:{'a' * 32}" and (trained.find(tmp_path, name) / "config.json").is_file()
 
 
 def test_the_bundled_training_learns() -> None:

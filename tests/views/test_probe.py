@@ -14,11 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
+from bertexplorer.core.row_uploads import parse_rows
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
-from bertexplorer.store.text_uploads import parse_rows
 from bertexplorer.views.probe import compute as probe, fit as probe_fit
 from bertexplorer.views.probe.compute import Options
 from bertexplorer.views.probe.rows import FOLDER, Task, built_in, read_rows

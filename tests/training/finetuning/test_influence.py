@@ -11,8 +11,8 @@ import torch
 from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import trace
+from bertexplorer.runs.run_folder import Run
 from bertexplorer.runs.service import RunDetail
-from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning import influence, spec

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training.finetuning.run import finetune
 from tests.conftest import ROOT
 from tests.training.conftest import Begin
@@ -56,9 +56,9 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_weights(begin: Begin) -> 
     draw = random.Random(7)
     for _ in range(KILLS):
         kill_while_it_works(killed, draw.uniform(0.0, 0.5))
-    assert runs.history(killed)[-1]["event"] != "finished", "it was over before the last kill"
+    assert run_folder.history(killed)[-1]["event"] != "finished", "it was over before the last kill"
     message = [event["event"] for event in finetune(killed)]
     assert "resumed" in message and message[-1] == "finished"
     assert digest(killed) == digest(quiet)
-    steps = [event["step"] for event in runs.history(killed) if event["event"] == "evaluated"]
+    steps = [event["step"] for event in run_folder.history(killed) if event["event"] == "evaluated"]
     assert steps == sorted(set(steps)), "as a reader sees it, no evaluation stands there twice"

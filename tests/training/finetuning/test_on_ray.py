@@ -14,14 +14,14 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.cluster.synced_run import FollowedRun
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.supervisor import JobSupervisor, Launcher
 from bertexplorer.settings import Settings
-from bertexplorer.store import runs
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.ownership import current_epoch
 from tests.cluster.nodes import node_of, replace_node, small_cluster
-from tests.store.running import until
+from tests.runs.running import until
 from tests.training.conftest import Begin
 from tests.training.finetuning.test_killed import OFTEN, digest
 
@@ -40,9 +40,11 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
     run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
     for end in (
         lambda: len(list((run.folder / "commits").glob("step-*"))) > 1,
-        lambda: jobs.run(run.id, None).state in runs.FINAL_EVENTS and not jobs.started(),  # its actor has left the node
+        lambda: (
+            jobs.run(run.id, None).state in run_folder.FINAL_EVENTS and not jobs.started()
+        ),  # its actor has left the node
     ):
-        assert jobs.run(run.id, None).state not in runs.FINAL_EVENTS, "it was over before the server was"
+        assert jobs.run(run.id, None).state not in run_folder.FINAL_EVENTS, "it was over before the server was"
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
         until(end, 120)
         server.close()
@@ -69,17 +71,20 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     until(lambda: len(list((folder / "commits").glob("step-*"))) > 1, 60)
     store.rename(store.with_name("aside"))
     store.write_text("no folder any more")
-    until(lambda: "retries" in runs.read(folder).message, 60)
-    assert runs.read(folder).state in runs.ACTIVE_STATES
+    until(lambda: "retries" in run_folder.read(folder).message, 60)
+    assert run_folder.read(folder).state in run_folder.ACTIVE_STATES
     store.unlink()
     store.with_name("aside").rename(store)
     (pid,) = computing()
     before = node_of(cluster, pid)
     cluster.remove_node(before, allow_graceful=False)
-    assert runs.history(folder)[-1]["event"] != "finished", "it was over before the kill"
+    assert run_folder.history(folder)[-1]["event"] != "finished", "it was over before the kill"
     until(lambda: handle.poll() is not None, 120)
-    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.is_alive(folder)
-    assert "resumed" in [event["event"] for event in runs.read_events(folder)[0]] and not runs.read(folder).message
+    assert handle.poll() == 0 and launcher.find(folder) is None and not run_folder.is_alive(folder)
+    assert (
+        "resumed" in [event["event"] for event in run_folder.read_events(folder)[0]]
+        and not run_folder.read(folder).message
+    )
     assert not list(store.glob("*")), "the storage is left empty"
     until(lambda: not computing(), 60)  # and the orphan of the killed node stops working
     replace_node(cluster, before)
@@ -102,26 +107,26 @@ def test_a_run_survives_its_node_and_the_server(begin: Begin, tmp_path: Path) ->
             assert handle.poll() is None and launcher.find_actor(killed) is not None and current_epoch(killed) == 1
             before = node_of(cluster, locks.holder_pid(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
-            assert runs.history(killed)[-1]["event"] != "finished", "it was over before the kill"
+            assert run_folder.history(killed)[-1]["event"] != "finished", "it was over before the kill"
             until(lambda handle=handle: handle.poll() is not None, 120)
             assert handle.poll() == 0 and current_epoch(killed) == 2 and launcher.find(killed) is None
-            events = [event["event"] for event in runs.history(killed)]
+            events = [event["event"] for event in run_folder.history(killed)]
             assert events[-1] == "finished" and "failed" not in events
             assert digest(killed) == digest(quiet), f"kill {number}"
             replace_node(cluster, before)
         launchers = (RayRuns(Settings(ray=cluster.address)) for _ in range(2))
         adopted = outlive_the_server(launchers, begin("adopted", epochs=EPOCHS), tmp_path / "jobs")
-        events = [event["event"] for event in runs.history(adopted)]
+        events = [event["event"] for event in run_folder.history(adopted)]
         assert events[-1] == "finished" and events.count("begun") == 1 and "resumed" not in events
         assert current_epoch(adopted) == 1 and digest(adopted) == digest(quiet)
         carried = begin("carried", epochs=EPOCHS)
         survive_storage_and_node(cluster, carried, tmp_path / "store")
-        assert digest(carried) == digest(quiet) and runs.history(carried)[-1]["event"] == "finished"
+        assert digest(carried) == digest(quiet) and run_folder.history(carried)[-1]["event"] == "finished"
         over = Settings(ray=cluster.address, runs_url=f"file://{tmp_path}/store")
         adopted = outlive_the_server(
             (RayRuns(over) for _ in range(2)), begin("over", epochs=EPOCHS), tmp_path / "others"
         )
-        events = [event["event"] for event in runs.history(adopted)]
+        events = [event["event"] for event in run_folder.history(adopted)]
         assert events[-1] == "finished" and "resumed" not in events and digest(adopted) == digest(quiet)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from tests.conftest import ROOT, Tiny
 from tests.training.conftest import Begin
 
@@ -29,13 +29,13 @@ def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
     assert start("-m", "bertexplorer", "train", str(first)).returncode == 0
     done = start(*TWO, "-m", "bertexplorer", "train", str(second))
     assert done.returncode == 0, done.stderr[-2000:]
-    ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (first, second)]
+    ready = [[e for e in run_folder.history(folder) if e["event"] == "ready"][0] for folder in (first, second)]
     assert [r["processes"] for r in ready] == [1, 2]
     weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (first, second)]
     # Adam's steps have the size of the rate even for tiny gradients: rounding differences may grow
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
     message = [
-        [e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (first, second)
+        [e["loss"]["label"] for e in run_folder.history(folder) if e["event"] == "steps"] for folder in (first, second)
     ]
     assert 0.5 < sum(message[1]) / len(message[1]) / (sum(message[0]) / len(message[0])) < 2
 
@@ -58,7 +58,7 @@ def test_processes_whose_clocks_disagree_commit_together(begin: Begin, tmp_path:
         script.write_text(SCRIPT.replace("COMMITS_NEVER", repr(never)).replace("FOLDER", repr(str(folder))))
         done = start(*TWO, str(script))
         assert done.returncode == 0, done.stderr[-2000:]
-        commits = sum(event["event"] == "committed" for event in runs.history(folder))
+        commits = sum(event["event"] == "committed" for event in run_folder.history(folder))
         assert (commits == 1) is (never == "0"), commits
         assert [path.name for path in (folder / "vectors").iterdir()] == ["vectors.npy"]
 

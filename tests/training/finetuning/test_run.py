@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.store.runs import history
+from bertexplorer.runs.run_folder import history
 from bertexplorer.training.finetuning import run as runs, spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training.events import STOPPED
 from bertexplorer.training.pretraining import heldout, run, spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
@@ -38,7 +38,7 @@ def after(count: int) -> Callable[[], bool]:
 
 
 def kinds(folder: Path) -> list[str]:
-    return [e["event"] for e in runs.history(folder)]
+    return [e["event"] for e in run_folder.history(folder)]
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(begin: Begin, val
     assert one.keys() == other.keys() and any(name.startswith("exp_avg") for name in one)
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert kinds(whole)[-1] == kinds(parts)[-1] == "finished" and kinds(parts).count("stopped") == 2
-    first, second = ([e for e in runs.history(f) if e["event"] == "evaluated"] for f in (whole, parts))
+    first, second = ([e for e in run_folder.history(f) if e["event"] == "evaluated"] for f in (whole, parts))
     assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
 
 
@@ -243,7 +243,7 @@ def test_a_stop_file_stops_a_run_after_a_commit(begin: Begin) -> None:
         result.append(event["event"])
         if event["event"] == "evaluated":
             (folder / "stop").touch()
-    assert result[-2:] == ["committed", "stopped"] and runs.history(folder)[-1]["step"] == 1
+    assert result[-2:] == ["committed", "stopped"] and run_folder.history(folder)[-1]["step"] == 1
 
 
 @pytest.mark.slow
@@ -283,7 +283,7 @@ def test_an_infinite_gradient_is_skipped_and_ends_the_run_if_it_persists(
 def test_a_torn_last_line_of_the_events_is_ignored(begin: Begin) -> None:
     folder = begin(steps=1)
     list(pretrain(folder))
-    before = len(runs.history(folder))
+    before = len(run_folder.history(folder))
     with (folder / "events.jsonl").open("a") as file:
         file.write('{"event": "st')
-    assert len(runs.history(folder)) == before
+    assert len(run_folder.history(folder)) == before

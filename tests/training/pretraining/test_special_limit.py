@@ -11,7 +11,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining import spec as specs
@@ -125,7 +125,7 @@ def test_a_run_with_a_limit_moves_heads_to_words_and_tells_it(begin: Begin, tiny
             name, plain=plain, steps=20, peak=1e-2, threads=1, special_weight=weight, special_limit=0.02, seed=1
         )
         list(pretrain(folder))
-        events = runs.history(folder)
+        events = run_folder.history(folder)
         ends[name] = [event for event in events if event["event"] == "evaluated"]
         steps = [event for event in events if event["event"] == "steps"][-1]
         assert ("special" in steps["loss"]) == bool(weight)

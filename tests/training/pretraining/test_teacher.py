@@ -16,7 +16,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
@@ -82,7 +82,7 @@ def test_a_run_learns_the_vectors_of_its_teacher(begin: Begin, tiny, teacher: Pa
     losses = []
     for folder in (far, near):
         list(pretrain(folder))
-        last = [event for event in runs.history(folder) if event["event"] == "steps"][-1]
+        last = [event for event in run_folder.history(folder) if event["event"] == "steps"][-1]
         losses.append(last["loss"]["vectors"])
     assert losses[1] < 0.8 * losses[0]
     after = load_file(teacher / "model.safetensors")

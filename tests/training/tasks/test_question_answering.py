@@ -11,7 +11,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training import learners
 from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.read import read
@@ -191,7 +191,7 @@ def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyP
         tmp_path / "run", specs.make_spec("question-answering", "tiny", str(start), quick), train[:200], dev
     )
     *_, last = finetune(tmp_path / "run")
-    first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
+    first = next(e for e in run_folder.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
     (best,) = (tmp_path / "run" / "best").glob("step-*")
     assert open_learner(best).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

@@ -11,7 +11,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.store import runs
+from bertexplorer.runs import run_folder
 from bertexplorer.training import learners
 from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.read import read
@@ -197,7 +197,9 @@ def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pyt
         tmp_path / "run", specs.make_spec("tagging", "tiny", str(start), quick), *split_rows(rows, 0.2, 0)
     )
     *_, last = finetune(tmp_path / "run")
-    first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
+    first, floor = (
+        next(e for e in run_folder.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready")
+    )
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
     (best,) = (tmp_path / "run" / "best").glob("step-*")

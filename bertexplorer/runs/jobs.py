@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs
-from bertexplorer.store.job_db import JobDatabase, Trash
-from bertexplorer.store.runs import Job, Run
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.job_db import JobDatabase, Trash
+from bertexplorer.runs.run_folder import Job, Run, one_line
 from bertexplorer.training.checkpointing import flush
 
 RESERVE_BYTES = 1_000_000_000  # of the disk to leave free
@@ -95,7 +95,7 @@ class Jobs:
                 self.table.execute(
                     'INSERT INTO jobs (id, owner, key, name, "group", created, seconds, place)'
                     " SELECT ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM jobs",
-                    *(id, owner, key, runs.sanitize(name) or f"Run {id[:8]}", sanitize(group), time.time(), seconds),
+                    *(id, owner, key, one_line(name) or f"Run {id[:8]}", sanitize(group), time.time(), seconds),
                 )
             except ExplorerError:
                 shutil.rmtree(self.folder / id, ignore_errors=True)
@@ -127,7 +127,7 @@ class Jobs:
             if (run.folder / "data").is_dir():
                 shutil.copytree(run.folder / "data", folder / "data")
 
-        name = run.name.removesuffix(" (again)")[: runs.MAX_NAME - 8] + " (again)"
+        name = run.name.removesuffix(" (again)")[: run_folder.MAX_NAME - 8] + " (again)"
         return self.accept(run.owner if owner is None else owner, name, spec, fill=copy, key=key, seconds=run.seconds)
 
     def resume(self, id: str, owner: str | None) -> Run:
@@ -155,7 +155,7 @@ class Jobs:
             run = self.run(id, owner)
             if run.state == "queued":
                 self.table.execute("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
-            elif run.state in runs.ACTIVE_STATES:
+            elif run.state in run_folder.ACTIVE_STATES:
                 self.table.execute("UPDATE jobs SET wanted = 'stop' WHERE id = ?", run.id)
                 with self.table.disk_errors():
                     (run.folder / "stop").touch()
@@ -166,8 +166,8 @@ class Jobs:
         the run since."""
         with self.lock:
             job = self.job(id, owner)
-            if not (title := runs.sanitize(name)):
-                raise ExplorerError(f"The name is empty; wanted 1 to {runs.MAX_NAME} characters. Type one.")
+            if not (title := one_line(name)):
+                raise ExplorerError(f"The name is empty; wanted 1 to {run_folder.MAX_NAME} characters. Type one.")
             if job.version != version:
                 raise ExplorerError(f"Meanwhile the run was renamed to “{job.name}”. Check it, then rename it.")
             self.table.execute("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
@@ -179,7 +179,7 @@ class Jobs:
         """Move a run to the trash; `restore` brings it back for a week. Raises ExplorerError while it is running."""
         with self.lock:
             run = self.run(id, owner)
-            if run.state in runs.ACTIVE_STATES:
+            if run.state in run_folder.ACTIVE_STATES:
                 raise ExplorerError(f"{run.name} is {run.state}. Stop it first, then delete it.")
             if run.state != "deleted":
                 sql = "UPDATE jobs SET wanted = 'deleted', key = id, deleted = ? WHERE id = ?"
@@ -209,7 +209,7 @@ class Jobs:
         """The row of one run."""
         rows = self.table.jobs(f"WHERE id = ? AND {OWNED}", sanitize(id), *self.owned_parameters(owner))
         if not rows:
-            raise ExplorerError(f"There is no run {runs.sanitize(id, 40)!r} here (any more). Choose one from the list.")
+            raise ExplorerError(f"There is no run {one_line(id, 40)!r} here (any more). Choose one from the list.")
         return rows[0]
 
     def run(self, id: str, owner: str | None) -> Run:
@@ -235,7 +235,7 @@ class Jobs:
     def read(self, jobs: list[Job]) -> list[Run]:
         """The jobs with the state of their folders."""
         positions = self.queue_positions() if any(job.wanted == "queued" for job in jobs) else {}
-        states = [runs.read(self.folder_of(job), job) for job in jobs]
+        states = [run_folder.read(self.folder_of(job), job) for job in jobs]
         return [replace(run, message=positions.get(run.id, "")) if run.state == "queued" else run for run in states]
 
     def folder_of(self, job: Job) -> Path:
@@ -244,14 +244,14 @@ class Jobs:
 
     def queue_positions(self) -> dict[str, str]:
         """The position of each queued run: id -> "2nd in line, about 4 min"."""
-        started = [runs.read(self.folder_of(job), job) for job in self.started()]
-        seconds_ahead = [runs.remaining_seconds(run) for run in started if run.state in runs.ACTIVE_STATES]
+        started = [run_folder.read(self.folder_of(job), job) for job in self.started()]
+        seconds_ahead = [run_folder.remaining_seconds(run) for run in started if run.state in run_folder.ACTIVE_STATES]
         positions = {}
         for n, job in enumerate(self.queued(), 1):
             # a run of unknown duration makes the wait unknown
             known = len(seconds_ahead) >= self.slots and all(seconds_ahead)
-            about = f", {runs.duration(sum(seconds_ahead) / self.slots)}" if known else ""
-            positions[job.id] = f"{runs.ordinal(n)} in line{about}"
+            about = f", {run_folder.duration(sum(seconds_ahead) / self.slots)}" if known else ""
+            positions[job.id] = f"{run_folder.ordinal(n)} in line{about}"
             seconds_ahead.append(job.seconds)
         return positions
 

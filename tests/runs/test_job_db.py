@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.jobs import Jobs
+from bertexplorer.runs.jobs import Jobs
 from tests.conftest import ROOT
-from tests.store.test_jobs import SPEC
-from tests.store.test_runs import tell
+from tests.runs.test_jobs import SPEC
+from tests.runs.test_run_folder import tell
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_a_second_server_is_rejected_in_one_sentence(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
     with pytest.raises(ExplorerError, match=r"Another BERT Explorer \(process \d+\) uses .* BERTEXPLORER_DATA"):
         Jobs(tmp_path)
-    command = [sys.executable, "-m", "tests.store.fake_server", str(tmp_path), "0", "1"]
+    command = [sys.executable, "-m", "tests.runs.fake_server", str(tmp_path), "0", "1"]
     other = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert other.returncode == 2 and other.stdout.count("\n") == 1 and "Another BERT Explorer" in other.stdout
     jobs.close()

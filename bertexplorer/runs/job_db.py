@@ -15,7 +15,7 @@ from typing import Any
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.runs import Job
+from bertexplorer.runs.run_folder import Job
 from bertexplorer.training.checkpointing import flush
 
 FORMAT = 1

@@ -11,8 +11,8 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.store import suite_folder
-from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
+from bertexplorer.runs import suite_folder
+from bertexplorer.runs.suite_folder import MAX_ROWS, SuiteFolder
 from bertexplorer.views.suite import compute as suite, scores as suite_scores
 from tests.conftest import ROOT, Tiny
 

@@ -1,4 +1,4 @@
-"""A trainer that learns nothing: python -m tests.store.fake_trainer RUN. spec.json gives the number and duration of
+"""A trainer that learns nothing: python -m tests.runs.fake_trainer RUN. spec.json gives the number and duration of
 its steps, and the fault that occurs at a certain step the first time that it is reached."""
 
 import fcntl

@@ -14,12 +14,12 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs, supervisor as trainer_module
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.runs import Run
-from bertexplorer.store.supervisor import JobSupervisor, environment, explain_end
+from bertexplorer.runs import run_folder, supervisor as trainer_module
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.run_folder import Run
+from bertexplorer.runs.supervisor import JobSupervisor, environment, explain_end
 from tests.conftest import ROOT
-from tests.store.running import COMMAND, clear, until
+from tests.runs.running import COMMAND, clear, until
 
 pytestmark = pytest.mark.slow
 
@@ -63,13 +63,13 @@ def now(supervisor: JobSupervisor, run: Run) -> Run:
 
 def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
     until(lambda: now(supervisor, run).state in states)
-    until(lambda: states[0] in runs.LIVE_STATES or run.id not in {job.id for job in supervisor.jobs.started()})
+    until(lambda: states[0] in run_folder.LIVE_STATES or run.id not in {job.id for job in supervisor.jobs.started()})
     return now(supervisor, run)
 
 
 def steps(run: Run) -> list[int]:
     """The steps in the events, each of which must occur once."""
-    return [e["step"] for e in runs.history(run.folder) if e["event"] == "steps"]
+    return [e["step"] for e in run_folder.history(run.folder) if e["event"] == "steps"]
 
 
 def test_a_queued_run_is_trained_to_its_end(supervisor: JobSupervisor) -> None:
@@ -83,8 +83,8 @@ def test_a_queued_run_is_trained_to_its_end(supervisor: JobSupervisor) -> None:
 def test_runs_start_one_after_the_other_without_delay(supervisor: JobSupervisor) -> None:
     accepted = [accept(supervisor, name, pause=0.05) for name in "abc"]
     until(lambda: [now(supervisor, run).state for run in accepted] == ["finished"] * 3)
-    ends = [runs.history(run.folder)[-1]["time"] for run in accepted]
-    begins = [runs.history(run.folder)[0]["time"] for run in accepted]
+    ends = [run_folder.history(run.folder)[-1]["time"] for run in accepted]
+    begins = [run_folder.history(run.folder)[0]["time"] for run in accepted]
     assert all(end < begin < end + 10 for end, begin in zip(ends, begins[1:], strict=False)), (begins, ends)
 
 
@@ -133,7 +133,7 @@ def test_a_run_that_ignores_the_stop_file_gets_sigterm_and_sigkill_only_on_reque
     for run in (polite, deaf):
         supervisor.stop(run.id, "ann")
     reached(supervisor, polite, "stopped")
-    assert runs.history(polite.folder)[-1]["event"] == "stopped"
+    assert run_folder.history(polite.folder)[-1]["event"] == "stopped"
     until(lambda: supervisor.stopped_at.get(deaf.id) == float("inf"))
     time.sleep(0.3)
     assert now(supervisor, deaf).state == "stopping"
@@ -162,7 +162,7 @@ def test_the_cause_of_a_crash_is_reported_and_a_resume_repeats_no_step(
 ) -> None:
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
-    assert died.message.startswith(words) and not runs.is_alive(run.folder)
+    assert died.message.startswith(words) and not run_folder.is_alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume continues from its last commit.")
     reached(supervisor, after, "finished")  # it delays no other run
@@ -207,11 +207,11 @@ def test_a_started_but_unrecorded_process_is_not_started_twice(
     supervisor.close()
     run = accept(supervisor, steps=30, pause=0.02)
     child = trainer_module.spawn(COMMAND, run.folder)  # the server died here
-    until(lambda: child.poll() is not None if late else runs.read_events(run.folder)[0])
+    until(lambda: child.poll() is not None if late else run_folder.read_events(run.folder)[0])
     supervisor = make()
     assert reached(supervisor, run, "finished").attempts == 1
     assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
-    assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1
+    assert [e["event"] for e in run_folder.history(run.folder)].count("finished") == 1
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -246,7 +246,7 @@ def test_other_processes_receive_no_signal(make: Make, monkeypatch: pytest.Monke
 def test_a_full_disk_does_not_end_the_queue(supervisor: JobSupervisor, monkeypatch: pytest.MonkeyPatch) -> None:
     queued, broken = supervisor.jobs.queued, [True]
 
-    def fails() -> list[runs.Job]:
+    def fails() -> list[run_folder.Job]:
         if broken.pop() if broken else False:
             raise ExplorerError("no room")
         return queued()
@@ -258,7 +258,7 @@ def test_a_full_disk_does_not_end_the_queue(supervisor: JobSupervisor, monkeypat
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_server_killed_at_any_moment_loses_no_accepted_run(make: Make, tmp_path: Path, seed: int) -> None:
-    command = [sys.executable, "-m", "tests.store.fake_server", str(tmp_path), "4", "8"]
+    command = [sys.executable, "-m", "tests.runs.fake_server", str(tmp_path), "4", "8"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout and server.stdout.readline() == "ready\n"
     time.sleep(random.Random(seed).uniform(0.0, 0.7))
@@ -270,8 +270,8 @@ def test_a_server_killed_at_any_moment_loses_no_accepted_run(make: Make, tmp_pat
     listed = {run.id: run for run in supervisor.jobs.runs("ann")}
     assert time.monotonic() - begun < 10 and set(accepted) <= set(listed)
     for run in listed.values():
-        lives = now(supervisor, run).state not in runs.ACTIVE_STATES or runs.is_alive(run.folder)
-        assert lives or now(supervisor, run).state not in runs.ACTIVE_STATES, "running without a process"
+        lives = now(supervisor, run).state not in run_folder.ACTIVE_STATES or run_folder.is_alive(run.folder)
+        assert lives or now(supervisor, run).state not in run_folder.ACTIVE_STATES, "running without a process"
         reached(supervisor, run, "finished")
         assert steps(run) == list(range(1, 9))
-        assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1
+        assert [e["event"] for e in run_folder.history(run.folder)].count("finished") == 1

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 import bertexplorer as bx
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.suite_folder import SuiteFolder
+from bertexplorer.runs.suite_folder import SuiteFolder
 from bertexplorer.views.suite.cases import built_in
 
 ROWS = [

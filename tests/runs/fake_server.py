@@ -1,4 +1,4 @@
-"""A server that only trains: python -m tests.store.fake_server FOLDER COUNT STEPS. It accepts COUNT runs, and writes
+"""A server that only trains: python -m tests.runs.fake_server FOLDER COUNT STEPS. It accepts COUNT runs, and writes
 the id of each as soon as it is accepted."""
 
 import sys
@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.supervisor import JobSupervisor
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.supervisor import JobSupervisor
 
 
 def main(folder: Path, count: int, steps: int) -> int:
@@ -16,7 +16,7 @@ def main(folder: Path, count: int, steps: int) -> int:
     except ExplorerError as error:
         print(error, flush=True)
         return 2
-    JobSupervisor(jobs, (sys.executable, "-m", "tests.store.fake_trainer"), poll_s=0.05)
+    JobSupervisor(jobs, (sys.executable, "-m", "tests.runs.fake_trainer"), poll_s=0.05)
     print("ready", flush=True)
     for n in range(count):
         run = jobs.accept("ann", f"run {n}", {"task": "fake", "steps": steps, "pause": 0.01}, key=f"click {n}")

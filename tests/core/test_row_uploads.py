@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import bertexplorer as bx
+from bertexplorer.core.row_uploads import RowUploads, parse_rows
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
+from bertexplorer.runs.suite_folder import SuiteFolder
 from bertexplorer.settings import ASSETS
-from bertexplorer.store.suite_folder import SuiteFolder
-from bertexplorer.store.text_uploads import RowUploads, parse_rows
 from bertexplorer.views.suite import show as figure, table as suite_table
 from bertexplorer.views.suite.cases import cases
 

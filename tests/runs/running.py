@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bertexplorer import locks
 
-COMMAND = (sys.executable, "-m", "tests.store.fake_trainer")
+COMMAND = (sys.executable, "-m", "tests.runs.fake_trainer")
 
 
 def until(true: Callable[[], object], seconds: float = 15.0) -> None:

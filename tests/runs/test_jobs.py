@@ -11,10 +11,10 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import job_db as table_module, jobs as jobs_module
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.runs import duration, ordinal
-from tests.store.test_runs import tell
+from bertexplorer.runs import job_db as table_module, jobs as jobs_module
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.run_folder import duration, ordinal
+from tests.runs.test_run_folder import tell
 
 SPEC = {"task": "fake", "steps": 3}
 EVIL = "../../x</script><img src=x onerror=1>'; DROP TABLE jobs; --\ud800\0"

@@ -21,13 +21,13 @@ from typing import Protocol
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs import run_folder
+from bertexplorer.runs.jobs import Jobs
+from bertexplorer.runs.run_folder import Job, Run
 from bertexplorer.settings import ROOT
-from bertexplorer.store import runs
-from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.runs import Job, Run
+from bertexplorer.store.sandbox import environment
 
 COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folder
-SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
 OUT_OF_MEMORY = re.compile(
     r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE
 )
@@ -116,7 +116,7 @@ class JobSupervisor:
     def stop(self, id: str, owner: str | None, *, kill: bool = False) -> Run:
         """Ask a run to end after a commit. *kill*: end it now, and lose everything after its last commit."""
         run = self.jobs.stop(id, owner)
-        if kill and run.state in runs.ACTIVE_STATES:
+        if kill and run.state in run_folder.ACTIVE_STATES:
             self.launcher.send_signal(run.folder, signal.SIGKILL)
         return run
 
@@ -151,11 +151,12 @@ class JobSupervisor:
                 self.children[job.id] = handle
         child = self.children.get(job.id)
         code = child.poll() if child else None  # reaps the process
-        if runs.is_alive(folder) or (child and code is None):
+        if run_folder.is_alive(folder) or (child and code is None):
             if job.wanted == "stop":
                 self.request_stop(job.id, folder)
             return True
-        explained = runs.read(folder, job).state in runs.FINAL_EVENTS  # by its last event, or it was asked to stop
+        state = run_folder.read(folder, job).state
+        explained = state in run_folder.FINAL_EVENTS  # by its last event, or it was asked to stop
         cause = self.causes.setdefault(job.id, "" if explained else explain_end(code, folder))
         self.jobs.mark_ended(job.id, cause)  # raises while the disk is full
         for by_id in (self.children, self.stopped_at, self.causes):
@@ -176,8 +177,8 @@ class JobSupervisor:
         folder = self.jobs.folder_of(job)
         try:
             if (
-                not runs.is_alive(folder)
-                and runs.read(folder, replace(job, wanted="going")).state not in runs.FINAL_EVENTS
+                not run_folder.is_alive(folder)
+                and run_folder.read(folder, replace(job, wanted="going")).state not in run_folder.FINAL_EVENTS
             ):
                 self.children[job.id] = self.launcher.start(self.command, folder)
         except OSError as error:
@@ -190,7 +191,7 @@ class JobSupervisor:
     def resume_if_interrupted(self, job: Job) -> None:
         """Queue a run that was interrupted while no server was running."""
         with self.jobs.lock:
-            if job.attempts < MAX_ATTEMPTS and runs.read(self.jobs.folder_of(job), job).state == "interrupted":
+            if job.attempts < MAX_ATTEMPTS and run_folder.read(self.jobs.folder_of(job), job).state == "interrupted":
                 with suppress(ExplorerError):  # the disk is full: it stays interrupted
                     self.jobs.resume(job.id, None)
 
@@ -222,12 +223,6 @@ def spawn(
     return process
 
 
-def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a run's process: *variables* without secrets, and one thread."""
-    public = {name: value for name, value in variables.items() if not SECRET.search(name)}
-    return public | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-
-
 def send_signal(folder: Path, number: int) -> None:
     """Send a signal to the process of a run, if a server started it and the pid is still that process. SIGKILL also
     goes to its children."""
@@ -239,7 +234,7 @@ def send_signal(folder: Path, number: int) -> None:
 def explain_end(code: int | None, folder: Path) -> str:
     """Why a process ended without a final event, from its exit *code* (None if no server was running) and its
     output."""
-    output = runs.last_output(folder)
+    output = run_folder.last_output(folder)
     if shutil.disk_usage(folder).free < FULL_BYTES:
         return "The disk was full. Make room, then resume it."
     if OUT_OF_MEMORY.search(output):

@@ -1,16 +1,14 @@
 """Runs as their folders show them: settings, progress, and whether they have a process. Read-only."""
 
 import json
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bertexplorer import locks
-from bertexplorer.errors import ExplorerError
-from bertexplorer.training.checkpointing import list_commits
+from bertexplorer.store.trained import read_spec
 from bertexplorer.training.events import Event
 
 FINAL_EVENTS = ("finished", "stopped", "failed")  # of a run
@@ -19,8 +17,6 @@ LIVE_STATES = (*ACTIVE_STATES, "queued")
 RESUMABLE_STATES = ("stopped", "failed", "interrupted")
 TAIL_BYTES = 16_384  # to read at the end of a growing file
 MAX_NAME = 80
-MAX_LISTED = 50  # runs in a picker
-CHECKPOINT_NAME = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,6 @@ class Run(Job):
     @property
     def task(self) -> str:
         return str((self.spec or {}).get("task", ""))
-
-
-@dataclass(frozen=True)
-class SavedCheckpoint:
-    """A checkpoint of a training for the picker: run:ID is the best one, run:ID@STEP the snapshot of a step."""
-
-    name: str
-    label: str
-    folder: Path  # Path() if it is not on this disk
-    megabytes: float = 0.0  # to download before it can be used; 0 if it is on this disk
 
 
 def is_alive(folder: Path) -> bool:
@@ -187,7 +173,7 @@ def is_number(value: Any) -> bool:
 
 def message_of(job: Job, state: str, events: Sequence[Event]) -> str:
     if state == "failed":
-        return sanitize(str(events[-1].get("error", "")), 500) or "The run failed without an error message."
+        return one_line(str(events[-1].get("error", "")), 500) or "The run failed without an error message."
     if state == "interrupted":
         return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
     return job.cause if state in ("stopped", "queued") else ""
@@ -205,15 +191,8 @@ def activity(folder: Path, state: str, events: Sequence[Event]) -> str:
 def sync_error(folder: Path) -> str:
     """Why the folder of a run on a cluster cannot be synchronized, "" if it can."""
     with suppress(OSError):
-        return sanitize((folder / "trouble").read_text("utf-8", "replace"), 500)
+        return one_line((folder / "trouble").read_text("utf-8", "replace"), 500)
     return ""
-
-
-def read_spec(folder: Path) -> dict[str, Any] | None:
-    with suppress(OSError, ValueError, RecursionError):
-        content = json.loads((folder / "spec.json").read_text("utf-8"))
-        return content if isinstance(content, dict) else None
-    return None
 
 
 def last_output(folder: Path) -> str:
@@ -226,10 +205,10 @@ def last_output(folder: Path) -> str:
     except FileNotFoundError:
         return ""
     messages = [line for line in lines if line.strip() and line[0] not in " \t" and not line.startswith("Traceback (")]
-    return sanitize(" / ".join(line[-300:] for line in messages[-3:]), 600)
+    return one_line(" / ".join(line[-300:] for line in messages[-3:]), 600)
 
 
-def sanitize(text: str, max_length: int = MAX_NAME) -> str:
+def one_line(text: str, max_length: int = MAX_NAME) -> str:
     """*text* as one line of at most *max_length* characters, all printable."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * max_length]).split())[:max_length]
 
@@ -249,77 +228,3 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return "less than a minute"
     return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
-
-
-def title_of(run: Run) -> str:
-    """The current name of a run, cut to 40 characters."""
-    with suppress(OSError):
-        return (run.folder / "name").read_text("utf-8")[:40]
-    return (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
-
-
-def last_commits(folder: Path) -> list[Path]:
-    """The checkpoint of a pretraining run's last commit, [] if there is none."""
-    models = [commit / "model" for commit in list_commits(folder / "commits")[-1:]]
-    return [model for model in models if (model / "config.json").is_file()]
-
-
-def is_run(folder: Path) -> bool:
-    """Whether *folder* is that of a run that trains a checkpoint."""
-    spec = read_spec(folder)
-    return (folder / "best").is_dir() or (spec is not None and spec.get("kind") != "suite")
-
-
-def best_checkpoint(folder: Path) -> Path:
-    """The best checkpoint of the run in *folder*; the last one of a pretraining run. Raises ExplorerError if there is
-    none yet."""
-    for saved in (*list_commits(folder / "best")[-1:], *last_commits(folder)):
-        return saved
-    raise ExplorerError(f"The run in {folder.name} has no checkpoint yet. Resume it until its first evaluation.")
-
-
-def list_trained(root: Path, ids: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """(title, name of the best checkpoint) of all runs that have saved one, newest first. *ids*: only these runs."""
-    folders = [path for path in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", path.name)]
-    folders = [path for path in folders if ids is None or path.name in ids]
-    trained = [path for path in folders if list_commits(path / "best") or last_commits(path)]
-    trained.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    return [
-        (title_of(Run(path.name, folder=path, spec=read_spec(path))), f"run:{path.name}")
-        for path in trained[:MAX_LISTED]
-    ]
-
-
-def list_checkpoints(run: Run) -> list[SavedCheckpoint]:
-    """The run's start (run:ID@0), its snapshots by step, and its best checkpoint."""
-    title = title_of(run)
-
-    def saved(suffix: str, label: str, folder: Path) -> SavedCheckpoint:
-        return SavedCheckpoint(f"run:{run.id}{suffix}", f"{title}, {label}", folder)
-
-    start = Path(str((run.spec or {}).get("folder", "")))
-    before = [saved("@0", "before", start)] if (start / "config.json").is_file() else []
-    snapshots = {
-        int(path.name[5:]): path
-        for path in list_commits(run.folder / "snapshots")
-        if re.fullmatch(r"step-\d{1,12}", path.name)
-    }
-    during = [saved(f"@{step}", f"step {step:,}", snapshots[step]) for step in sorted(snapshots)]
-    after = [saved("", "best", best) for best in list_commits(run.folder / "best")[-1:]]
-    after = after or [saved("", "last", last) for last in last_commits(run.folder)]
-    return before + during + after
-
-
-def series(root: Path, name: str) -> list[SavedCheckpoint]:
-    """The checkpoints of the run that *name* belongs to, in the order of training; [] for any other name."""
-    match = CHECKPOINT_NAME.fullmatch(name)
-    if match is None:
-        return []
-    folder = root / match[1]
-    return list_checkpoints(Run(match[1], folder=folder, spec=read_spec(folder)))
-
-
-def find(root: Path, name: str) -> Path | None:
-    """The folder of the checkpoint run:ID or run:ID@STEP among the runs in *root*. None for any other name, or if
-    there is no such checkpoint."""
-    return next((saved.folder for saved in series(root, name) if saved.name == name), None)

@@ -1,0 +1,98 @@
+"""Uploaded rows: a table as the rows of a suite or a probe. Those that cannot be read stay, with the reason."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.text_uploads import Uploads, write_json
+from bertexplorer.training.data.decode import display_name
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Table
+from bertexplorer.views.rows import UNREAD
+from bertexplorer.views.suite.cases import cases
+
+MAX_ROWS = 100_000
+PICKLES = (".pickle", ".pkl")
+SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
+SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, each with its line in the file, and a message about how it was read."""
+
+    rows: SuiteRows
+    summary: str
+
+
+def write_rows(source: str, filename: str, target: str) -> str:
+    """Parse the file *source*, uploaded as *filename*, and write its rows to *target*; return the message."""
+    return write_json(parse_rows(Path(source).read_bytes(), filename), Path(target))
+
+
+class RowUploads(Uploads[Rows]):
+    what = "rows"
+    write_file = staticmethod(write_rows)
+
+    @staticmethod
+    def parse(content: bytes, filename: str) -> Rows:
+        return parse_rows(content, filename)
+
+    def from_json(self, stored: dict[str, Any]) -> Rows:
+        return Rows(
+            tuple((line, cells) for line, cells in stored["rows"]),
+            stored.get("summary", stored.get("told", "")),
+        )
+
+
+def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
+    """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
+    and for rows that are not a suite."""
+    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
+    direction = winobias_direction(filename) if table.kind == "text" else {}
+    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
+    try:
+        cases(rows)
+    except ExplorerError as error:
+        if table.kind != "text":
+            raise
+        raise ExplorerError(
+            f"{display_name(filename)} has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON file whose "
+            "columns are those of a suite, such as good and bad."
+        ) from error
+    rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
+    rows.sort(key=lambda row: row[0])
+    if table.left_out:
+        more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
+        rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {max_rows:,} rows"}))
+    return table, tuple(rows)
+
+
+def winobias_direction(filename: str) -> dict[str, str]:
+    """The cell that says whether the sentences of a file of WinoBias are the stereotypes; its name tells."""
+    match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
+    if not match:
+        return {}
+    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
+
+
+def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
+    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, for a
+    pickle, and for a file that is not a suite."""
+    if Path(filename).suffix.lower() in PICKLES:
+        raise ExplorerError(
+            f"{display_name(filename)} is a pickle, which may run code when it is opened, so it is not read. Save its "
+            "pairs as CSV with the columns good, bad and category; the documentation on behaviour shows how."
+        )
+    try:
+        table, rows = suite_rows(content, filename, True, max_rows)
+    except ExplorerError as error:
+        try:  # perhaps the columns have no names, as in LM_syneval
+            table, rows = suite_rows(content, filename, False, max_rows)
+        except ExplorerError:
+            raise error from None
+    problems = [f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2]]
+    more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
+    return Rows(rows, table.summary + more)
