@@ -37,6 +37,7 @@ analysis.py             the analyses by the name that they had in version 0.1
 core/                   what is asked and answered, whoever asks: a state, its link, its answer, comparisons, exports
 runs/                   all of a run: its folder, its process, the queue, its report, what is made of it
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
+classroom/              a class that votes on its phones, and lectures
 result.py               the result of an analysis: rows, a sentence, a figure
 describe.py             signatures and documentation of the analyses
 bert.py                 a checkpoint in Python, with every analysis as a method

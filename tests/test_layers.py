@@ -20,6 +20,7 @@ FLOORS = (  # lowest first
     {"analysis", "core"},
     {"runs"},
     {"learn"},
+    {"classroom"},
     {"describe", "result"},
     {"bert"},
     {"lessons", "training_runs"},

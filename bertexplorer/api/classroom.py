@@ -30,17 +30,17 @@ from bertexplorer.api.lesson_calls import lesson_call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.api.public_address import OWN_NAMES, public_address, qr_code, unreachable
+from bertexplorer.classroom.classroom import Classroom, require_teacher
+from bertexplorer.classroom.questions import parse_questions
+from bertexplorer.classroom.room import ROUND, Room
+from bertexplorer.classroom.votes import advice, summary, vote_table
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.class_questions import parse_questions
-from bertexplorer.learn.class_votes import advice, summary, vote_table
-from bertexplorer.learn.classroom import Classroom, require_teacher
 from bertexplorer.learn.numbers import in_percent, read_number
 from bertexplorer.learn.prose import inline, tree
-from bertexplorer.learn.room import ROUND, Room
 
 CLOSED = ("closed1", "discuss", "closed2")  # phases between a vote and BERT's answer
 OPENED = body(

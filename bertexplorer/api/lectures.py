@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from bertexplorer.api.admission import json_reply, to_response
 from bertexplorer.api.problems import Route
+from bertexplorer.classroom.lecture import Lecture, Step, find_lecture, lectures
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lecture import Lecture, Step, find_lecture, lectures
 from bertexplorer.learn.prose import inline, plain, quoted, tree
 
 

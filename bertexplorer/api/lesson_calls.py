@@ -12,16 +12,16 @@ import orjson
 from bertexplorer.api.admission import JSON, Reply, json_reply
 from bertexplorer.api.calls import Call
 from bertexplorer.api.view import read_state
+from bertexplorer.classroom.questions import reveal_answer, suggest_question
+from bertexplorer.classroom.room import Question
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check, export, grading, qti
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import views_of
-from bertexplorer.learn.class_questions import reveal_answer, suggest_question
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
-from bertexplorer.learn.room import Question
 from bertexplorer.views import VIEWS
 
 EXPORTS: Mapping[str, Callable[..., str | bytes]] = {

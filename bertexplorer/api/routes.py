@@ -23,11 +23,11 @@ from bertexplorer.api.admission import Admission, problem, to_response
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
+from bertexplorer.classroom.classroom import Classroom
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.classroom import Classroom
 from bertexplorer.runs.experiments import ExperimentService
 from bertexplorer.runs.service import RunService
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bertexplorer.classroom.lecture import SUFFIX, Lecture, find_lecture, lectures, read_lecture_file
+from bertexplorer.classroom.lecture_check import check_lecture
 from bertexplorer.cli.waiting import tell
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.csv_safety import as_csv
@@ -13,8 +15,6 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.collect import MAX_FILES, collect
-from bertexplorer.learn.lecture import SUFFIX, Lecture, find_lecture, lectures, read_lecture_file
-from bertexplorer.learn.lecture_check import check_lecture
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from bertexplorer.engine.queues import RequestQueues
-from bertexplorer.learn import classroom
+from bertexplorer.classroom import classroom
 from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings

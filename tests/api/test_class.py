@@ -9,7 +9,7 @@ from starlette.datastructures import URL
 from starlette.requests import Request
 
 from bertexplorer.api.classroom import join_fields
-from bertexplorer.learn.room import Room
+from bertexplorer.classroom.room import Room
 from bertexplorer.settings import Settings
 from tests.api.classes import OWN, STEPS, opened, refused
 from tests.api.conftest import Served

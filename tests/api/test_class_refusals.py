@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.learn import classroom
+from bertexplorer.classroom import classroom
 from tests.api.classes import OWN, Class, opened, refused
 from tests.api.conftest import Served
 from tests.api.teaching import lessons

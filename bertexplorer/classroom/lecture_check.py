@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bertexplorer.classroom.lecture import Lecture, Step, check_names
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.check import CheckLine
-from bertexplorer.learn.lecture import Lecture, Step, check_names
 from bertexplorer.learn.prose import quoted
 from bertexplorer.learn.recording import PREFIX, recording
 

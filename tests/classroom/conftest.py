@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bertexplorer.learn.classroom import Classroom
+from bertexplorer.classroom.classroom import Classroom
 
 
 class Clock:

@@ -4,11 +4,11 @@ import pytest
 import torch
 import transformers
 
+from bertexplorer.classroom.questions import lesson_shares, parse_questions, reveal_answer
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
-from bertexplorer.learn.class_questions import lesson_shares, parse_questions, reveal_answer
 from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.registry import CheckpointRegistry

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from bertexplorer.classroom.lecture import find_lecture, lectures, read_lecture, read_lecture_file
+from bertexplorer.classroom.lecture_check import check_lecture
+from bertexplorer.classroom.questions import parse_questions
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
-from bertexplorer.learn.class_questions import parse_questions
-from bertexplorer.learn.lecture import find_lecture, lectures, read_lecture, read_lecture_file
-from bertexplorer.learn.lecture_check import check_lecture
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bertexplorer.classroom.room import Question, Room
 from bertexplorer.learn.numbers import format_answer
 from bertexplorer.learn.prose import inline, plain
-from bertexplorer.learn.room import Question, Room
 
 # A discussion helps if enough know the answer to convince the others, and enough do not know it yet: Crouch and Mazur,
 # Peer Instruction: Ten years of experience and results, 2001, section II.
 EXPLAIN_BELOW, GO_ON_ABOVE = 1 / 3, 2 / 3
 
-Reveal = Mapping[str, Any]  # the checkpoint's answer, as class_questions.reveal_answer returns it
+Reveal = Mapping[str, Any]  # the checkpoint's answer, as questions.reveal_answer returns it
 
 
 def vote_table(room: Room) -> list[dict[str, object]]:

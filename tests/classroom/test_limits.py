@@ -5,9 +5,9 @@ from contextlib import suppress
 
 import pytest
 
+from bertexplorer.classroom import classroom
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn import classroom
-from tests.learn.test_classroom import QUESTIONS, TEACHER, again, opened
+from tests.classroom.test_classroom import QUESTIONS, TEACHER, again, opened
 
 HOUR = 3600.0
 

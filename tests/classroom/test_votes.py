@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.learn.class_votes import advice, bert_answer, is_right, vote_table
-from bertexplorer.learn.room import Question, Room
+from bertexplorer.classroom.room import Question, Room
+from bertexplorer.classroom.votes import advice, bert_answer, is_right, vote_table
 
 NUMBER = Question("How sure is BERT, in %?", ())
 REVEAL = {"right": [0]}

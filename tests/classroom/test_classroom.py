@@ -5,11 +5,11 @@ import random
 
 import pytest
 
+from bertexplorer.classroom import room as one_room
+from bertexplorer.classroom.classroom import MAX_ADDRESSES, MAX_WRONG, NEXT, ROUND, WRONG_S, Classroom
+from bertexplorer.classroom.room import Question
+from bertexplorer.classroom.votes import vote_table
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn import room as one_room
-from bertexplorer.learn.class_votes import vote_table
-from bertexplorer.learn.classroom import MAX_ADDRESSES, MAX_WRONG, NEXT, ROUND, WRONG_S, Classroom
-from bertexplorer.learn.room import Question
 
 QUESTIONS = (Question("Which?", ("a", "b", "c")), Question("How many?", ()), Question("And now?", ("x", "y")))
 TEACHER = "teacher"

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from bertexplorer.classroom.classroom import MAX_CHOICES
+from bertexplorer.classroom.lecture import find_lecture
+from bertexplorer.classroom.room import Question
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.classroom import MAX_CHOICES
 from bertexplorer.learn.expressions import fill_slots
-from bertexplorer.learn.lecture import find_lecture
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
-from bertexplorer.learn.room import Question
 
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
 LECTURE_FIELDS = {"lecture", "checkpoint"}

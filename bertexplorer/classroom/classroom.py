@@ -21,8 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.room import (
+from bertexplorer.classroom.room import (
     LETTERS,
     PRESENT_S,
     ROUND,
@@ -33,6 +32,7 @@ from bertexplorer.learn.room import (
     replay,
     write_through,
 )
+from bertexplorer.errors import ExplorerError
 
 NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question, or a later one
     "lobby": ("vote1", "next"),
