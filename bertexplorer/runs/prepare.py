@@ -33,10 +33,10 @@ from bertexplorer.training import learners
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
 from bertexplorer.training.data.rows import Row, Table
+from bertexplorer.training.features import FEATURE_PREFIX
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, number_of_steps, task_of
-from bertexplorer.training.tasks.classification import PREFIX
 from bertexplorer.training.trackers import parse_trackers
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class PreparedRuns:
         dev = rows_of(request.task, request.dev) if request.dev else None
         mapping = {name: column for name, column in request.mapping.items() if column} or None
         if mapping and request.beside:
-            mapping |= {PREFIX + column: column for column in request.beside}
+            mapping |= {FEATURE_PREFIX + column: column for column in request.beside}
         spec, found = plan(
             request.task,
             (request.checkpoint, checkpoint.folder),

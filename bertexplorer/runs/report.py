@@ -13,12 +13,12 @@ from bertexplorer.runs.run_folder import LIVE_STATES, RESUMABLE_STATES, Run
 from bertexplorer.runs.service import RunDetail, RunService
 from bertexplorer.store.trained import list_checkpoints
 from bertexplorer.training.events import current_warnings
+from bertexplorer.training.features import FEATURE_PREFIX
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.finetuning.spec import ENOUGH_STEPS, SHORT
 from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.training.tasks.classification import PREFIX
 from bertexplorer.wording import counted
 
 MAX_COMPARED = 5  # runs to draw over the chosen one
@@ -252,7 +252,9 @@ def text_columns(detail: RunDetail) -> list[Column]:
     """The columns of a new row: the texts that the task reads and its features; at least one text."""
     texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
-    features = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
+    features = [
+        Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(FEATURE_PREFIX)
+    ]
     return (texts or [Column("text", "Text", "text")]) + features
 
 

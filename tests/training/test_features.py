@@ -12,8 +12,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
+from bertexplorer.training.features import encode_features, fit_features
 from bertexplorer.training.tasks import classification, distillation
-from bertexplorer.training.tasks.classification import encode_features, fit_features
 from tests.conftest import Tiny
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import trained

@@ -25,9 +25,9 @@ from bertexplorer.training.finetuning.gradients import (
     require_gradients,
 )
 from bertexplorer.training.finetuning.trainable import learning_schedule, rate_scale
+from bertexplorer.training.labels import plant_wrong_labels
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.optimiser import rate
-from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item
 from bertexplorer.wording import counted
 

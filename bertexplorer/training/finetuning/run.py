@@ -29,12 +29,12 @@ from bertexplorer.training.finetuning.batch_sampler import Order, shuffled_batch
 from bertexplorer.training.finetuning.compare import evaluation_warnings
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale, set_trainable
+from bertexplorer.training.labels import plant_wrong_labels
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.run_driver import RunDriver, set_dropout, write_training_state
 from bertexplorer.training.run_process import log_events, memory_mb
-from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item, TextBatch
 from bertexplorer.training.trackers import Reports, tracker_names
 

@@ -14,19 +14,12 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import Problem, with_heads
+from bertexplorer.training.features import FEATURE_PREFIX, Feature, encode_features, feature_cells, fit_features
+from bertexplorer.training.labels import label_names
 from bertexplorer.training.learner import Learner, Traceable
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
-from bertexplorer.training.tasks.classification import (
-    PREFIX,
-    Example,
-    Feature,
-    Options,
-    encode_features,
-    feature_cells,
-    fit_features,
-    label_names,
-)
+from bertexplorer.training.tasks.classification import Example, Options
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 BINS = 10  # of the calibration
@@ -127,7 +120,9 @@ class Classifier(Traceable):
         label = answer or self.predict([cells])[0]["labels"][0]["label"]
         if label not in self.labels:
             raise ExplorerError(f"The run knows no label {label!r:.60}; it knows {', '.join(self.labels)[:200]}.")
-        texts = tuple(text.strip() for name, text in cells.items() if text.strip() and not name.startswith(PREFIX))
+        texts = tuple(
+            text.strip() for name, text in cells.items() if text.strip() and not name.startswith(FEATURE_PREFIX)
+        )
         return label, Example(0, texts, (label,), feature_cells(cells))
 
     def describe_example(self, example: Example) -> tuple[tuple[str, ...], str]:
@@ -178,7 +173,7 @@ class Classifier(Traceable):
         examples = [
             Example(
                 0,
-                tuple(v for k, v in cells.items() if v.strip() and not k.startswith(PREFIX)),
+                tuple(v for k, v in cells.items() if v.strip() and not k.startswith(FEATURE_PREFIX)),
                 (),
                 feature_cells(cells),
             )

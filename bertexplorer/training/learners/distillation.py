@@ -12,13 +12,14 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.training.labels import label_names
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.student import create_student, teacher_layers
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import Example, label_names
+from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
 from bertexplorer.training.texts import Item, TextBatch, by_length, forward
 

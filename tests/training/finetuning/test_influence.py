@@ -19,6 +19,7 @@ from bertexplorer.training.finetuning import influence, spec
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_schedule
+from bertexplorer.training.labels import plant_wrong_labels
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
 from tests.conftest import Tiny
@@ -275,8 +276,8 @@ def test_suspects_have_the_loss_of_the_best_checkpoint(trained: Trained, monkeyp
 def test_planting_is_reproducible_and_changes_no_other_row(begin: Begin) -> None:
     given, rows, _ = spec.read_run(begin(planted=0.25))
     examples, _ = classification.examples(rows, given.task_options)
-    changed, own = classification.plant_wrong_labels(examples, given.task_options)
-    assert classification.plant_wrong_labels(examples, given.task_options) == (changed, own) and len(own) == 30
+    changed, own = plant_wrong_labels(examples, given.task_options)
+    assert plant_wrong_labels(examples, given.task_options) == (changed, own) and len(own) == 30
     for i, (before, after) in enumerate(zip(examples, changed, strict=True)):
         assert (before == after) is (i not in own) and own.get(i, before.labels) == before.labels
 
