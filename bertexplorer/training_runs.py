@@ -269,7 +269,7 @@ def train(
         >>> run.predict({"text": "a good film"})[0]["labels"][0]["label"]  # doctest: +SKIP
         'good'
     """
-    from bertexplorer.training.finetuning.command import write_run
+    from bertexplorer.training.finetuning.new_run import write_run
     from bertexplorer.training.finetuning.spec import make_spec
 
     make_spec(task, "", "", settings, by_name=True)  # names a wrong setting as it is spelt here
@@ -322,7 +322,7 @@ def pretrain(
         >>> run = bx.pretrain("corpus.txt", out="runs/mine", minutes=10)  # doctest: +SKIP
         >>> run.load().fill_mask("A good [MASK].").said  # doctest: +SKIP
     """
-    from bertexplorer.training.pretraining.command import PLAIN, prepare_folder
+    from bertexplorer.training.pretraining.new_run import PLAIN, prepare_folder
     from bertexplorer.training.pretraining.spec import make_spec
 
     values = {name: value for name, value in settings.items() if name not in PLAIN}
@@ -361,7 +361,7 @@ def remaining_events(run: TrainingRun) -> Iterator[Event]:
 def table_of(data: Any) -> Table:
     """The rows of a file, of dictionaries or of a DataFrame. Raises ExplorerError for anything else."""
     from bertexplorer.training.data.read import read
-    from bertexplorer.training.finetuning.command import read_table
+    from bertexplorer.training.finetuning.new_run import read_table
 
     if isinstance(data, str | Path):
         return read_table(str(data))

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from bertexplorer.cli import pretrain as pretraining, train as finetuning
 from bertexplorer.cli.parser import chosen, make_parser
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
 from bertexplorer.core.link import restore_state
@@ -31,10 +32,8 @@ from bertexplorer.runs import run_folder
 from bertexplorer.runs.service import RunService
 from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store.library import Library
-from bertexplorer.training.finetuning import command as finetuning
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.spec import Tuning
-from bertexplorer.training.pretraining import command as pretraining
 from bertexplorer.training.pretraining.spec import GROUPS
 from bertexplorer.training.tasks import BY_NAME
 from tests.conftest import ROOT

@@ -12,8 +12,8 @@ PARSERS = {  # of the commands that have their own
     "serve": "bertexplorer.cli.serve:make_parser",
     "lesson": "bertexplorer.cli.lesson:make_parser",
     "cluster": "bertexplorer.cli.cluster:make_parser",
-    "train": "bertexplorer.training.finetuning.command:parser",
-    "pretrain": "bertexplorer.training.pretraining.command:parser",
+    "train": "bertexplorer.cli.train:parser",
+    "pretrain": "bertexplorer.cli.pretrain:parser",
 }
 BASH = """_bertexplorer() {{
   local cur="${{COMP_WORDS[COMP_CWORD]}}" words=""

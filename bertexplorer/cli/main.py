@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
         return train(library, rest)
     if command == ["pretrain"]:
         import_libraries()
-        return int(import_module("bertexplorer.training.pretraining.command").main(rest))
+        return int(import_module("bertexplorer.cli.pretrain").main(rest))
     if command in (["lesson"], ["cluster"]):
         subject: Any = library if command == ["lesson"] else library.settings
         return int(import_module(f"bertexplorer.cli.{command[0]}").command(subject, rest))
@@ -89,15 +89,14 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
         return print_events(score(Path(arguments[0]), catch_stop_signals()))
     if "stretches" in spec:
-        return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
+        return int(import_module("bertexplorer.cli.pretrain").main(arguments))
     from bertexplorer.cli.analyse import fetch
-    from bertexplorer.training.finetuning import command
 
     def find(name: str) -> Path:
         fetch(library, name)
         return library.find(name) or Path(name)
 
-    return command.main(arguments, find, library.settings.data_dir / "runs")
+    return int(import_module("bertexplorer.cli.train").main(arguments, find, library.settings.data_dir / "runs"))
 
 
 def list_checkpoints(library: CheckpointRegistry, as_json: bool) -> int:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import tokenizers
 
+from bertexplorer.cli.pretrain import main
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.pretraining import heldout, spec as specs
-from bertexplorer.training.pretraining.command import main
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.run import pretrain
 from tests.training.conftest import Begin

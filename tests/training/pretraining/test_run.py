@@ -19,7 +19,7 @@ from bertexplorer.model.load import load
 from bertexplorer.runs import run_folder
 from bertexplorer.training.events import STOPPED
 from bertexplorer.training.pretraining import heldout, run, spec as specs
-from bertexplorer.training.pretraining.command import prepare_folder
+from bertexplorer.training.pretraining.new_run import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import teacher_layers
 from tests.conftest import ROOT
@@ -89,7 +89,7 @@ def test_prefetched_batches_give_the_same_weights(begin: Begin, monkeypatch: pyt
 def test_a_killed_run_resumes_to_the_same_weights(begin: Begin) -> None:
     whole, killed = begin("whole", steps=40), begin("killed", steps=40, commit_minutes=0.0)
     list(pretrain(whole))
-    command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(killed)]
+    command = [sys.executable, "-m", "bertexplorer.cli.pretrain", str(killed)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         if line.startswith("committed"):
@@ -249,7 +249,7 @@ def test_a_stop_file_stops_a_run_after_a_commit(begin: Begin) -> None:
 @pytest.mark.slow
 def test_a_signal_stops_a_run_after_a_commit(begin: Begin) -> None:
     folder = begin(steps=10**6)
-    command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(folder)]
+    command = [sys.executable, "-m", "bertexplorer.cli.pretrain", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         if line.startswith("evaluated"):

@@ -1,8 +1,5 @@
-"""The command line of a pretraining run: start, resume or extend it; a signal ends it after a commit."""
+"""The folder of a new pretraining run, or of a further stage of one."""
 
-import argparse
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +7,6 @@ from typing import Any
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build, option_specs
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.run import pretrain
-from bertexplorer.training.run_process import catch_stop_signals, keep_freed_memory, print_events
 
 PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
@@ -21,36 +16,6 @@ PLAIN = {  # fields of a Spec besides its settings
     "heldout": "list of documents to hold out; default: chosen from the text",
     "cache": "folder for token ids",
 }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0, 3 after a stop, or 2 after printing an error to stderr."""
-    options = parser().parse_args(arguments)
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
-    keep_freed_memory()
-    try:
-        folder = Path(options.run)
-        names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in option_specs(group))]
-        values = {name: value for name in names if (value := getattr(options, name)) is not None}
-        prepare_folder(folder, options.text or [], values, new_stage=options.stretch)
-    except ExplorerError as error:
-        sys.stderr.write(f"bertexplorer: {error}\n")
-        return 2
-    return print_events(pretrain(folder, catch_stop_signals()))
-
-
-def parser() -> argparse.ArgumentParser:
-    arguments = argparse.ArgumentParser("python -m bertexplorer pretrain", description=__doc__)
-    arguments.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
-    arguments.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
-    arguments.add_argument("--stretch", action="store_true", help="append a stage with the settings given here")
-    for name, note in PLAIN.items():
-        arguments.add_argument(f"--{name}", help=note)
-    for group in specs.GROUPS.values():
-        for setting in option_specs(group):
-            flag = "--" + setting.name.replace("_", "-")
-            arguments.add_argument(flag, help=setting.help(), choices=setting.choices or None)
-    return arguments
 
 
 def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any], *, new_stage: bool = False) -> None:
@@ -86,7 +51,3 @@ def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any
             f"{folder} holds a run, which continues with its own settings. To change {', '.join([*fields, *values])} "
             "from here on, add --stretch; to start afresh, name another folder."
         )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,48 @@
+"""A trial: the first steps of a run, to estimate its time and memory. It changes nothing."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bertexplorer.training.data_parallel import DataParallel
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.loop import Budget, train
+from bertexplorer.training.run_process import memory_mb
+
+TIMED = 3  # steps of a dry run
+
+
+def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
+    """Run three real steps after one to warm up, and evaluate some rows, without writing anything. Returns the
+    estimated time of the whole run ("seconds"), its "steps", and peak memory ("memory_mb"). *tell* receives progress
+    messages."""
+    tell("Loading the checkpoint…")
+    spec, train_rows, dev_rows = specs.read_run(folder)
+    run = Run(folder, spec, train_rows, dev_rows, lambda: False)
+    learner, items, dev = run.learner()
+    tuning, batches = spec.tuning, run.batches(learner, items)
+    optimiser = run.optimiser(learner)
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
+    steps = train(
+        workers,
+        optimiser,
+        batches,
+        run.state,
+        learning=run.learning,
+        budget=Budget(steps=TIMED + 1),
+        seed=tuning.seed,
+    )
+    tell("Warming up…")
+    times = []
+    for number, step in enumerate(steps):
+        times.append(step.seconds)
+        tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
+    times = times[1:]
+    sample = dev[:64]
+    began = time.monotonic()
+    learner.evaluate(sample)
+    evaluation = (time.monotonic() - began) * len(dev) / len(sample)
+    evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))
+    seconds = run.steps * sum(times) / len(times) + evaluations * evaluation
+    return {"seconds": seconds, "steps": run.steps, "memory_mb": memory_mb()}
