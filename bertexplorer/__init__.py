@@ -11,7 +11,6 @@ The map of the code, layer by layer; each layer imports only from those above it
 documentation lists every module.
 
 errors.py               the error for people, and the message for unexpected ones
-arguments.py            checks of what a program passes to the package
 options.py              a setting declared once -> a form on the page, a flag, a field in a file
 wording.py              numbers in sentences
 csv_safety.py           escapes text so that spreadsheets do not run it as a formula
@@ -38,14 +37,9 @@ core/                   what is asked and answered, whoever asks: a state, its l
 runs/                   all of a run: its folder, its process, the queue, its report, what is made of it
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 classroom/              a class that votes on its phones, and lectures
-result.py               the result of an analysis: rows, a sentence, a figure
-describe.py             signatures and documentation of the analyses
-bert.py                 a checkpoint in Python, with every analysis as a method
-lessons.py              lessons in Python
-training_runs.py        fine-tuning and pretraining in Python
+python/                 the package in Python: a checkpoint with every analysis as a method, results, lessons, runs
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 web/                    the pages in a browser, whose scripts speak to the API, and the endpoints for gradio's clients
-notebook.py             the widget that shows the views in a notebook
 site/                   the explorer as files: the checkpoint runs in the visitor's browser
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
@@ -59,45 +53,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `as` says that a name is public
-    from bertexplorer.bert import (
+    from bertexplorer.cli.serve import serve as serve
+    from bertexplorer.errors import ExplorerError as ExplorerError
+    from bertexplorer.gradio_app import app as app
+    from bertexplorer.python.bert import (
         Bert as Bert,
         checkpoints as checkpoints,
         from_transformers as from_transformers,
         load as load,
     )
-    from bertexplorer.cli.serve import serve as serve
-    from bertexplorer.errors import ExplorerError as ExplorerError
-    from bertexplorer.gradio_app import app as app
-    from bertexplorer.lessons import Lesson as Lesson, lesson as lesson
-    from bertexplorer.notebook import widget as widget
-    from bertexplorer.result import Comparison as Comparison, Result as Result, compare as compare
-    from bertexplorer.signatures import *
-    from bertexplorer.training_runs import (
+    from bertexplorer.python.lessons import Lesson as Lesson, lesson as lesson
+    from bertexplorer.python.result import Comparison as Comparison, Result as Result, compare as compare
+    from bertexplorer.python.signatures import *
+    from bertexplorer.python.training_runs import (
         SuiteRun as SuiteRun,
         TrainingRun as TrainingRun,
         pretrain as pretrain,
         train as train,
     )
     from bertexplorer.version import __version__ as __version__
+    from bertexplorer.web.notebook import widget as widget
 
 MODULES = {  # name -> its module
-    "Bert": "bert",
-    "Comparison": "result",
-    "Lesson": "lessons",
+    "Bert": "python.bert",
+    "Comparison": "python.result",
+    "Lesson": "python.lessons",
     "ExplorerError": "errors",
-    "Result": "result",
-    "SuiteRun": "training_runs",
-    "TrainingRun": "training_runs",
+    "Result": "python.result",
+    "SuiteRun": "python.training_runs",
+    "TrainingRun": "python.training_runs",
     "app": "gradio_app",
-    "checkpoints": "bert",
-    "compare": "result",
-    "from_transformers": "bert",
-    "lesson": "lessons",
-    "load": "bert",
-    "pretrain": "training_runs",
+    "checkpoints": "python.bert",
+    "compare": "python.result",
+    "from_transformers": "python.bert",
+    "lesson": "python.lessons",
+    "load": "python.bert",
+    "pretrain": "python.training_runs",
     "serve": "cli.serve",
-    "train": "training_runs",
-    "widget": "notebook",
+    "train": "python.training_runs",
+    "widget": "web.notebook",
 }
 
 
@@ -110,7 +104,7 @@ def __getattr__(name: str) -> Any:
     elif name == "__version__":
         value = import_module("bertexplorer.version").__version__
     elif import_module("bertexplorer.views").VIEWS.find(name):
-        value = import_module("bertexplorer.bert").function(name)
+        value = import_module("bertexplorer.python.bert").function(name)
     else:
         raise AttributeError(f"bertexplorer has no {name!r}. It has {', '.join(our_names())}.")
     globals()[name] = value

@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 import bertexplorer as bx
-from bertexplorer.bert import join_list
 from bertexplorer.core.state import read_spans
 from bertexplorer.options import OptionSpec, build
+from bertexplorer.python.bert import join_list
 from bertexplorer.settings import QUIET
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import Example

@@ -17,9 +17,9 @@ from mkdocs.structure.files import File, Files
 
 import bertexplorer as bx
 from bertexplorer.cli import main as run
-from bertexplorer.describe import document, example, explain, signature
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
+from bertexplorer.python.describe import document, example, explain, signature
 from bertexplorer.views import VIEWS
 from bertexplorer.views.facts import Facts, fact_methods
 from bertexplorer.views.view import View

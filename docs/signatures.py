@@ -1,4 +1,4 @@
-"""Writes bertexplorer/signatures.pyi: what every analysis takes, for editors and type checkers.
+"""Writes bertexplorer/python/signatures.pyi: what every analysis takes, for editors and type checkers.
 
 python -m docs.signatures     after a change of an Options; a test holds the file to the code
 """
@@ -9,18 +9,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bertexplorer.describe import document, signature
+from bertexplorer.python.describe import document, signature
 from bertexplorer.views import VIEWS
 
-TARGET = Path(__file__).parents[1] / "bertexplorer" / "signatures.pyi"
+TARGET = Path(__file__).parents[1] / "bertexplorer" / "python" / "signatures.pyi"
 HEAD = '''"""The analyses as functions, and as methods of a Bert. Written by docs/signatures.py from their Options."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from bertexplorer.bert import Bert
-from bertexplorer.result import Result
+from bertexplorer.python.bert import Bert
+from bertexplorer.python.result import Result
 
 Words = str | Iterable[str | tuple[int, int, int]]
 '''

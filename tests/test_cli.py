@@ -21,7 +21,7 @@ import bertexplorer as bx
 from bertexplorer.cli import main, make_parser, waiting
 from bertexplorer.engine import progress
 from bertexplorer.options import option_specs
-from bertexplorer.result import as_table
+from bertexplorer.python.result import as_table
 from bertexplorer.runs import export
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.training.checkpointing import commit

@@ -23,4 +23,4 @@ def test_the_examples_of_a_module_print_the_documented_output(name: str) -> None
 
 
 def test_examples_are_found() -> None:
-    assert {"bertexplorer", "bertexplorer.learn.lesson", "bertexplorer.result"} <= set(MODULES)
+    assert {"bertexplorer", "bertexplorer.learn.lesson", "bertexplorer.python.result"} <= set(MODULES)

@@ -10,8 +10,8 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
-    {"errors", "interrupt", "signatures", "wording"},  # signatures.pyi is for type checkers alone
-    {"arguments", "csv_safety", "locks", "options", "settings", "version"},
+    {"errors", "interrupt", "wording"},
+    {"csv_safety", "locks", "options", "settings", "version"},
     {"model"},
     {"engine"},
     {"answers", "charts", "training"},
@@ -21,12 +21,10 @@ FLOORS = (  # lowest first
     {"runs"},
     {"learn"},
     {"classroom"},
-    {"describe", "result"},
-    {"bert"},
-    {"lessons", "training_runs"},
+    {"python"},
     {"api"},
     {"web"},
-    {"blocks", "cluster", "notebook", "site"},
+    {"blocks", "cluster", "site"},
     {"server"},
     {"cli"},
     {"gradio_app"},  # it uses the package as others do, by its public names
@@ -37,7 +35,7 @@ FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 FLOOR[""] = FLOOR["cli"]  # import bertexplorer: its public names come from all floors up to here
 ALLOWED = {  # library -> the only parts that may import it
     "torch": {"model", "engine", "answers", "training", "store", "views", "site"},
-    "plotly": {"charts", "result"},
+    "plotly": {"charts", "python"},
     "bertviz": {"views"},
     "accelerate": {"training"},
     "nervaluate": {"training"},
@@ -154,7 +152,7 @@ def test_no_two_modules_import_each_other() -> None:
         ("engine", "def f():\n    import transformers"),
         ("model", "import_module('bertexplorer.web')"),
         ("model", "from ..web import page"),
-        ("notebook", "import bertexplorer as bx"),
+        ("web", "import bertexplorer as bx"),
     ],
 )
 def test_forbidden_imports_are_found(part: str, source: str) -> None:

@@ -17,16 +17,16 @@ from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import StrictModel, field_type, one_of
 from bertexplorer.api.problems import describe
-from bertexplorer.arguments import check_texts, check_words
-from bertexplorer.bert import encode_texts, join_list, similarity_of, spans
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.export import provenance
 from bertexplorer.core.provenance import offered_checkpoints
 from bertexplorer.core.state import State, read_spans, scrub
-from bertexplorer.describe import ARGUMENTS, LISTS, explain, signature
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.python.arguments import check_texts, check_words
+from bertexplorer.python.bert import encode_texts, join_list, similarity_of, spans
+from bertexplorer.python.describe import ARGUMENTS, LISTS, explain, signature
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.views import VIEWS
 from bertexplorer.views.search import compute as search

@@ -20,10 +20,10 @@ from gradio.components.base import server
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.view import parse_request, read_state, state_json
-from bertexplorer.bert import Bert, Words, library, load
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
-from bertexplorer.result import Result
+from bertexplorer.python.bert import Bert, Words, library, load
+from bertexplorer.python.result import Result
 from bertexplorer.views import VIEWS
 from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
 

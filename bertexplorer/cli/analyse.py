@@ -15,7 +15,7 @@ from bertexplorer.core.state import find_word_spans
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text
 from bertexplorer.options import build, option_specs
-from bertexplorer.result import Comparison, Result, as_table, compare
+from bertexplorer.python.result import Comparison, Result, as_table, compare
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.events import STOPPED
 from bertexplorer.views.protocols import Summarised

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bertexplorer.bert import Bert
 from bertexplorer.cli.analyse import fetch
 from bertexplorer.cli.parser import POOLING, chosen
 from bertexplorer.cli.waiting import watched
 from bertexplorer.errors import ExplorerError
+from bertexplorer.python.bert import Bert
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.wording import counted
 

@@ -17,7 +17,7 @@ from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.collect import MAX_FILES, collect
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
-from bertexplorer.result import as_table
+from bertexplorer.python.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.wording import counted
 

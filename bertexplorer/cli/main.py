@@ -14,7 +14,7 @@ from bertexplorer.cli.parser import make_parser
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError
 from bertexplorer.interrupt import ends_at_once
-from bertexplorer.result import as_table
+from bertexplorer.python.result import as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import trained
 from bertexplorer.store.catalogue import CATALOGUE

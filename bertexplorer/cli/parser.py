@@ -10,8 +10,8 @@ from typing import Any
 
 from bertexplorer.cli.suggest import Parser
 from bertexplorer.core.state import read_spans
-from bertexplorer.describe import explain
 from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.python.describe import explain
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS

@@ -17,12 +17,12 @@ import orjson
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
-from bertexplorer.bert import Bert, Words, join_list, library, spans
 from bertexplorer.core.ask import Explore, opening, with_example
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.options import build
-from bertexplorer.result import Result
+from bertexplorer.python.bert import Bert, Words, join_list, library, spans
+from bertexplorer.python.result import Result
 from bertexplorer.settings import ASSETS
 from bertexplorer.views import view_of
 

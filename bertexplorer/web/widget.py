@@ -16,10 +16,10 @@ import traitlets
 from bertexplorer.api.admission import Reply
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.view import read_state, state_json
-from bertexplorer.bert import Bert, Words, library
 from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
-from bertexplorer.result import Result
+from bertexplorer.python.bert import Bert, Words, library
+from bertexplorer.python.result import Result
 from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
 
 

@@ -11,11 +11,11 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.python.bert import Bert
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny

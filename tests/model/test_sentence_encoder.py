@@ -16,11 +16,11 @@ from torch import Tensor
 
 from bertexplorer import engine
 from bertexplorer.answers.vectors import Line, encode_sentence
-from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import random_copy
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.python.bert import Bert
 from bertexplorer.views.embedding_map import compute as embedding_map
 from bertexplorer.views.search import compute as search
 from tests.conftest import Tiny

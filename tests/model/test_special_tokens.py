@@ -9,10 +9,10 @@ import torch
 import transformers
 from tokenizers import Tokenizer as Backend, processors
 
-from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.python.bert import Bert
 from bertexplorer.views import VIEWS
 from bertexplorer.views.pseudo_likelihood import compute as pseudo_likelihood
 from tests import tiny as recipes

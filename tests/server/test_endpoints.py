@@ -17,8 +17,8 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError, AuthenticationError, ValidationError
 
 from bertexplorer.api import perform
-from bertexplorer.bert import Bert
 from bertexplorer.engine import progress
+from bertexplorer.python.bert import Bert
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.views import VIEWS
 from tests.api.test_analyses import TUNED, alike, asked

@@ -16,12 +16,12 @@ from bertexplorer.api.analyses import COMMON
 from bertexplorer.api.endpoints import make_endpoints
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.view import fields
-from bertexplorer.bert import Bert
 from bertexplorer.cli.completion import completion
 from bertexplorer.cli.parser import make_parser
 from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
 from bertexplorer.options import option_specs
+from bertexplorer.python.bert import Bert
 from bertexplorer.settings import Settings
 from bertexplorer.site.folder import write_scripts
 from bertexplorer.site.pages import offered, twins

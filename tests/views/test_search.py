@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from bertexplorer.answers.vectors import BUILT_IN, Line
-from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.python.bert import Bert
 from bertexplorer.views.search import compute as search
 from bertexplorer.views.search.compute import Options, collection
 from tests.conftest import Tiny

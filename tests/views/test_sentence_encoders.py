@@ -10,12 +10,12 @@ import pytest
 from bertexplorer import engine
 from bertexplorer.answers import task_head
 from bertexplorer.answers.readout import kind_of, require_tuned
-from bertexplorer.bert import Bert
 from bertexplorer.engine import gradients
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.python.bert import Bert
 from bertexplorer.views.answer import compute as answer
 from bertexplorer.views.counterfactuals import compute as counterfactuals
 from bertexplorer.views.layers import compute as layers

@@ -14,12 +14,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from bertexplorer.answers.vectors import BUILT_IN, Line
-from bertexplorer.bert import Bert
 from bertexplorer.engine import vector_parts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.python.bert import Bert
 from bertexplorer.views.sentence_similarity import compute as sentence_similarity, show as figure
 from bertexplorer.views.sentence_similarity.compute import MARKS, MASKS, Facts, Options, SentenceSimilarity
 from tests.conftest import Tiny

@@ -25,7 +25,7 @@ from bertexplorer.model.families import (
 
 
 class Family(Protocol):
-    """The module of a family. bert.py is the one to read first."""
+    """The module of a family. python/bert.py is the one to read first."""
 
     @property
     def MODEL_TYPES(self) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.bert import Bert, Words, load
 from bertexplorer.errors import ExplorerError
+from bertexplorer.python.bert import Bert, Words, load
 
 if TYPE_CHECKING:
     from bertexplorer.web.widget import Widget

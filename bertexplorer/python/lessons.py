@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bertexplorer.bert import library
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lesson import Block, Lesson as LessonContent
+from bertexplorer.python.bert import library
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.arguments import check_rows
-from bertexplorer.bert import Bert, load
 from bertexplorer.errors import ExplorerError
+from bertexplorer.python.arguments import check_rows
+from bertexplorer.python.bert import Bert, load
 from bertexplorer.runs import run_folder, suite_folder
 from bertexplorer.store import trained
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from bertexplorer.bert import Bert
-from bertexplorer.result import Result
+from bertexplorer.python.bert import Bert
+from bertexplorer.python.result import Result
 
 Words = str | Iterable[str | tuple[int, int, int]]
 

@@ -12,14 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
 from bertexplorer.core.export import FROM_PYTHON
 from bertexplorer.core.state import find_word_spans
-from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.options import build
-from bertexplorer.result import Result
+from bertexplorer.python.arguments import check_rows, check_span, check_text, check_texts, check_words
+from bertexplorer.python.describe import LISTS, document, signature
+from bertexplorer.python.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS, view_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
     from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.signatures import Methods  # the analyses with their options
+    from bertexplorer.python.signatures import Methods  # the analyses with their options
 else:
     Methods = object
 
