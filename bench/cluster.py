@@ -21,7 +21,7 @@ from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.perform import InProcess
 from bertexplorer.cluster.worker_pool import WorkerPool
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -47,8 +47,8 @@ def ask(backend: Backend, one: Call) -> Reply:
 def local(settings: Settings) -> InProcess:
     """This process, with as many cores as a worker has."""
     cores = settings.worker_cores
-    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).for_owner(""))
-    return InProcess(explore, Admission(RequestQueues(cores, quick_waiting=settings.waiting)), opening(settings))
+    answerer = Answerer(CheckpointRegistry(settings, shared=True, cores=cores).for_owner(""))
+    return InProcess(answerer, Admission(RequestQueues(cores, quick_waiting=settings.waiting)), opening(settings))
 
 
 @contextmanager

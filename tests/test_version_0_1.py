@@ -23,7 +23,7 @@ import pytest
 
 from bertexplorer.cli import pretrain as pretraining, train as finetuning
 from bertexplorer.cli.parser import chosen, make_parser
-from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Answerer
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State, to_link
 from bertexplorer.csv_safety import as_csv
@@ -120,7 +120,7 @@ def links() -> list[str]:
 def test_a_link_opens_its_state(link: str) -> None:
     query = dict(parse_qsl(link[1:], keep_blank_values=True))
     state, message = restore_state(
-        Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini")
+        Answerer(Library()), query, State("The capital of France is [MASK].", checkpoint="mini")
     )
     assert not message and state.view == query["view"] and state.view in VIEWS
     written = dict(parse_qsl(to_link(state, DEFAULTS[state.view])[1:], keep_blank_values=True))

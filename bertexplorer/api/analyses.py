@@ -17,7 +17,7 @@ from bertexplorer.api.view import figure_json
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import VERSION, Figure
 from bertexplorer.charts.picture import Picture
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.export import provenance, tables
 from bertexplorer.core.state import State
 from bertexplorer.model.text import Span
@@ -82,20 +82,20 @@ def figure_reply(drawn: Figure | Picture | str, kind: str) -> dict[str, Any]:
     return {"figure": {"marks": VERSION, "panels": [{"marks": [mark]}]}}
 
 
-def answer(explore: Explore, state: State, figure: str = "") -> dict[str, Any]:
+def answer(answerer: Answerer, state: State, figure: str = "") -> dict[str, Any]:
     """Rows, a sentence and provenance as orjson can serialize them. *figure*: "plotly" or "marks", if the figure is
     wanted too. Raises ExplorerError as the analysis does."""
     view, text = VIEWS[state.view], state.as_text
-    checkpoint = explore.registry.get(state.checkpoint, state.precision)
-    result = explore.analyse(checkpoint, state)
+    checkpoint = answerer.registry.get(state.checkpoint, state.precision)
+    result = answerer.analyse(checkpoint, state)
     shown = figure_reply(view.figure.draw(result), figure) if figure else {}
     return {
         "analysis": state.view,
         "text": text.first,
         "pair": text.second,
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
-        "options": asdict(explore.options(state)),
-        "provenance": provenance(checkpoint, explore.registry.title(state.checkpoint)),
+        "options": asdict(answerer.options(state)),
+        "provenance": provenance(checkpoint, answerer.registry.title(state.checkpoint)),
         **tables(view, result),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),

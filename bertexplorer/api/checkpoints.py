@@ -11,19 +11,19 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, CheckpointModel, body
 from bertexplorer.api.problems import Route
 from bertexplorer.core import provenance
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.registry import PRECISIONS
 
 REQUEST = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
 
-def routes(explore: Explore, admission: Admission, backend: Backend | None) -> APIRouter:
+def routes(answerer: Answerer, admission: Admission, backend: Backend | None) -> APIRouter:
     """GET and POST /api/v1/checkpoints. *backend*: where checkpoints are loaded, None for this process."""
     router = APIRouter(prefix="/api/v1/checkpoints", route_class=Route, tags=["Checkpoints"])
 
-    def explore_of(request: Request) -> Explore:
-        return explore.for_owner(request.scope["state"]["owner"])
+    def answerer_of(request: Request) -> Answerer:
+        return answerer.for_owner(request.scope["state"]["owner"])
 
     @router.get(
         "",
@@ -33,12 +33,12 @@ def routes(explore: Explore, admission: Admission, backend: Backend | None) -> A
     )
     def checkpoints(request: Request) -> Response:
         """The checkpoints to choose from."""
-        return to_response(json_reply(provenance.offered_checkpoints(explore_of(request).registry)))
+        return to_response(json_reply(provenance.offered_checkpoints(answerer_of(request).registry)))
 
     @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=REQUEST)
     async def fetch(request: Request) -> Response:
         """Download a checkpoint from the hub; lines ahead of the answer report progress."""
-        own, fields = explore_of(request), parse_json(await request.body())
+        own, fields = answerer_of(request), parse_json(await request.body())
 
         def download(send_line: SendLine) -> Reply:
             name, precision = parse_request(fields)

@@ -34,7 +34,7 @@ from bertexplorer.classroom.classroom import Classroom, require_teacher
 from bertexplorer.classroom.questions import parse_questions
 from bertexplorer.classroom.room import ROUND, Room
 from bertexplorer.classroom.votes import advice, summary, vote_table
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
@@ -70,7 +70,7 @@ STEPPED = body(
 
 
 def routes(
-    explore: Explore,
+    answerer: Answerer,
     admission: Admission,
     catalogue: LessonCatalogue,
     rooms: Classroom,
@@ -81,7 +81,7 @@ def routes(
     …/door, …/code, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
-    add_phone_routes(router, explore, rooms)
+    add_phone_routes(router, answerer, rooms)
     add_step_routes(router, catalogue, rooms, backend)
     add_door_routes(router, rooms)
 
@@ -89,7 +89,7 @@ def routes(
     async def open_class(request: Request) -> Response:
         """A room with a code of six letters, for the questions of a lesson, of a lecture, or one of your own."""
         fields = parse_json(await request.body())
-        own_explore = explore.for_owner(request.scope["state"]["owner"])
+        own_explore = answerer.for_owner(request.scope["state"]["owner"])
 
         def open_room(send_line: SendLine) -> Reply:
             plan = parse_questions(own_explore, catalogue, fields, opening)
@@ -177,7 +177,7 @@ def add_step_routes(router: APIRouter, catalogue: LessonCatalogue, rooms: Classr
         return to_response(json_reply(snapshot(room, owner)))
 
 
-def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
+def add_phone_routes(router: APIRouter, answerer: Answerer, rooms: Classroom) -> None:
     """Add the routes for phones."""
 
     @router.get("/{code}", operation_id="read-class", summary="Read a class")
@@ -186,10 +186,10 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         the counts of a vote that has closed."""
         room, owner = find_room(rooms, request, code)
         if owner == room.teacher:
-            record_address(explore, request, rooms, room)
+            record_address(answerer, request, rooms, room)
             return to_response(
                 json_reply(
-                    {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(explore, request, room)}
+                    {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(answerer, request, room)}
                 )
             )
         rooms.record_poll(room, owner)
@@ -202,7 +202,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
     def code_of(request: Request, code: str) -> Response:
         """The address of the class as a QR code."""
         room, _ = find_room(rooms, request, code)
-        return qr_code(address(explore, request, room.code))
+        return qr_code(address(answerer, request, room.code))
 
     @router.post("/{code}/vote", operation_id="vote", summary="Vote", openapi_extra=VOTED)
     async def vote(request: Request, code: str) -> Response:
@@ -318,24 +318,24 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
     return {**out, **results(room)} if peek and room.phase in CLOSED else out
 
 
-def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
+def join_fields(answerer: Answerer, request: Request, room: Room) -> dict[str, str]:
     """The address for phones, and what to do if they cannot reach it."""
-    note = unreachable(explore.registry.settings, request.url, "Phones cannot join yet", "This class stays open.")
-    return {"address": address(explore, request, room.code), "note": note}
+    note = unreachable(answerer.registry.settings, request.url, "Phones cannot join yet", "This class stays open.")
+    return {"address": address(answerer, request, room.code), "note": note}
 
 
-def record_address(explore: Explore, request: Request, rooms: Classroom, room: Room) -> None:
+def record_address(answerer: Answerer, request: Request, rooms: Classroom, room: Room) -> None:
     """Record how phones reach the class now. Without a network there is no such address, and nothing changes."""
-    now = address(explore, request, room.code)
-    if URL(now).hostname in OWN_NAMES and not explore.registry.settings.loopback:
+    now = address(answerer, request, room.code)
+    if URL(now).hostname in OWN_NAMES and not answerer.registry.settings.loopback:
         return
     with suppress(ExplorerError):  # the disk is full: the board is shown all the same
         rooms.record_address(room, now)
 
 
-def address(explore: Explore, request: Request, code: str) -> str:
+def address(answerer: Answerer, request: Request, code: str) -> str:
     """The address of a room with a host name that works on a phone."""
-    return public_address(explore.registry.settings, request.url, f"/j/{code}")
+    return public_address(answerer.registry.settings, request.url, f"/j/{code}")
 
 
 def fields(given: Any, *names: str, may: Sequence[str] = ()) -> dict[str, Any]:

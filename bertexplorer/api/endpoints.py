@@ -17,7 +17,7 @@ from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import StrictModel, field_type, one_of
 from bertexplorer.api.problems import describe
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.export import provenance
 from bertexplorer.core.provenance import offered_checkpoints
 from bertexplorer.core.state import State, read_spans, scrub
@@ -186,8 +186,8 @@ def similarity(common: tuple[Parameter, ...]) -> Endpoint:
 class EndpointCalls:
     """Answers the calls of endpoints. *backend*: where they are computed. *checkpoint*: the default."""
 
-    def __init__(self, explore: Explore, backend: Backend, checkpoint: str) -> None:
-        self.explore = explore
+    def __init__(self, answerer: Answerer, backend: Backend, checkpoint: str) -> None:
+        self.answerer = answerer
         self.backend = backend
         self.endpoints = make_endpoints(checkpoint)
 
@@ -197,7 +197,7 @@ class EndpointCalls:
         endpoint = self.endpoints[name]
         fields = endpoint.check(given)
         if name == "checkpoints":
-            registry = self.explore.for_owner(owner).registry
+            registry = self.answerer.for_owner(owner).registry
             return orjson.dumps(await asyncio.to_thread(offered_checkpoints, registry))
         reply = await computed(self.backend.task(Call("endpoint", name, owner, fields, endpoint.slow)), None)
         if reply.status != 200:
@@ -205,21 +205,21 @@ class EndpointCalls:
         return reply.body
 
 
-def perform_endpoint(explore: Explore, call: Call) -> Reply:
-    """The reply to a call of the kind "endpoint". *explore*: that of its owner. Raises ExplorerError."""
+def perform_endpoint(answerer: Answerer, call: Call) -> Reply:
+    """The reply to a call of the kind "endpoint". *answerer*: that of its owner. Raises ExplorerError."""
     perform = {"encode": perform_encode, "similarity": perform_similarity}.get(call.name)
-    value = perform(explore, call.given) if perform else perform_analysis(explore, call.name, call.given)
+    value = perform(answerer, call.given) if perform else perform_analysis(answerer, call.name, call.given)
     return json_reply(value)
 
 
-def perform_analysis(explore: Explore, name: str, given: dict[str, Any]) -> dict[str, Any]:
+def perform_analysis(answerer: Answerer, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """The answer of an analysis, as over HTTP."""
     options = dict(given)
     text = scrub(options.pop("text", ""))
     pair = scrub(options.pop("pair", ""))
     checkpoint, precision = options.pop("checkpoint"), options.pop("precision")
     figure = "plotly" if options.pop("figure") else ""
-    tokenizer = explore.registry.get(checkpoint, precision).tokenizer
+    tokenizer = answerer.registry.get(checkpoint, precision).tokenizer
     found = {word: spans(tokenizer, text, pair, options.pop(word, []), word) for word in WORDS}
     state = State(
         text,
@@ -231,19 +231,19 @@ def perform_analysis(explore: Explore, name: str, given: dict[str, Any]) -> dict
         view=name.replace("_", "-"),
         options=options,
     )
-    return answer(explore, state, figure)
+    return answer(answerer, state, figure)
 
 
-def perform_encode(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
+def perform_encode(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:
     """The vectors of texts, and what to know about them."""
-    checkpoint = explore.registry.get(given["checkpoint"], given["precision"])
+    checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
     texts = [scrub(text) for text in given["texts"]]
     vectors, notes = encode_texts(checkpoint, texts, given["prompt"], given["pooling"], given["layer"])
-    title = explore.registry.title(given["checkpoint"])
+    title = answerer.registry.title(given["checkpoint"])
     return {"vectors": vectors, "notes": notes, "provenance": provenance(checkpoint, title)}
 
 
-def perform_similarity(explore: Explore, given: dict[str, Any]) -> dict[str, Any]:
+def perform_similarity(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:
     """The table of similarities, with the name of the measure, and what to know about it."""
     first = [scrub(text) for text in given["first"]]
     second = [scrub(text) for text in given["second"]]
@@ -251,8 +251,8 @@ def perform_similarity(explore: Explore, given: dict[str, Any]) -> dict[str, Any
         raise ExplorerError(
             f"{len(first):,} by {len(second):,} texts are more than {MAX_CELLS:,} pairs. Compare fewer at once."
         )
-    checkpoint = explore.registry.get(given["checkpoint"], given["precision"])
+    checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
     prompts = (given["first_prompt"], given["second_prompt"])
     table, measure, notes = similarity_of(checkpoint, first, second, prompts)
-    title = explore.registry.title(given["checkpoint"])
+    title = answerer.registry.title(given["checkpoint"])
     return {"similarity": table, "measure": measure, "notes": notes, "provenance": provenance(checkpoint, title)}

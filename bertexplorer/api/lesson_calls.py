@@ -14,7 +14,7 @@ from bertexplorer.api.calls import Call
 from bertexplorer.api.view import read_state
 from bertexplorer.classroom.questions import reveal_answer, suggest_question
 from bertexplorer.classroom.room import Question
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check, export, grading, qti
@@ -48,22 +48,22 @@ def is_slow(block: Block) -> bool:
     return any(VIEWS[view].slow for view in views_of(block) & set(VIEWS))
 
 
-def perform_lesson(explore: Explore, opening: State, call: Call) -> Reply:
-    """The reply to a call of the kind "lesson". *explore*: that of its owner. Raises ExplorerError as grading does."""
+def perform_lesson(answerer: Answerer, opening: State, call: Call) -> Reply:
+    """The reply to a call of the kind "lesson". *answerer*: that of its owner. Raises ExplorerError as grading does."""
     name, given = call.name, call.given
     if name == "grade":
-        return json_reply(grade_answer(explore, Block.of(given["block"]), given["fields"], opening))
+        return json_reply(grade_answer(answerer, Block.of(given["block"]), given["fields"], opening))
     if name == "suggest":
-        return json_reply(suggest_question(explore, given["link"], opening))
+        return json_reply(suggest_question(answerer, given["link"], opening))
     if name == "reveal":
         block = Block.of(given["block"]) if given["block"] else None
-        return json_reply(reveal_answer(explore, Question.of(given["question"]), block, opening))
+        return json_reply(reveal_answer(answerer, Question.of(given["question"]), block, opening))
     lesson, checkpoint = Lesson.of(given["lesson"]), given["checkpoint"]
     if name == "check":
         problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
-        checked = [asdict(line) for line in check.check(explore, lesson, opening, checkpoint)]
+        checked = [asdict(line) for line in check.check(answerer, lesson, opening, checkpoint)]
         return json_reply({"slug": lesson.slug, "problems": problems, "checked": checked})
-    content = EXPORTS[name](explore, lesson, opening, checkpoint)
+    content = EXPORTS[name](answerer, lesson, opening, checkpoint)
     media = {"keys": JSON, "qti": "application/zip"}.get(name, "text/plain; charset=utf-8")
     return Reply(
         content.encode() if isinstance(content, str) else content,
@@ -72,7 +72,7 @@ def perform_lesson(explore: Explore, opening: State, call: Call) -> Reply:
     )
 
 
-def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) -> dict[str, Any]:
+def grade_answer(answerer: Answerer, block: Block, fields: Any, opening: State) -> dict[str, Any]:
     """Grade the answer in *fields*, the JSON of a request. Raises ExplorerError."""
     if not isinstance(fields, dict):
         raise ExplorerError('The request is not a JSON object. Send {"answer": …}.')
@@ -85,9 +85,9 @@ def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) ->
         raise ExplorerError(f"checkpoint: got {checkpoint!r:.40}; wanted text.")
     facts: grading.Facts = {}
     if block.kind == "find" and fields.get("state") is not None:
-        facts = grading.facts_of(explore, read_state(fields["state"], opening))
+        facts = grading.facts_of(answerer, read_state(fields["state"], opening))
     else:
-        facts = grading.facts_for(explore, block.link, opening, checkpoint)
+        facts = grading.facts_for(answerer, block.link, opening, checkpoint)
     if block.kind == "claim":
         claim = grading.claim(block, facts)
         return {"holds": claim.holds, "text": inline(claim.text)}

@@ -14,7 +14,7 @@ from bertexplorer.api.lesson_calls import EXPORTS, is_slow, lesson_call, perform
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import state_schema
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
@@ -38,7 +38,7 @@ def answer_schema() -> dict[str, Any]:
 
 
 def routes(
-    explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State, backend: Backend
+    answerer: Answerer, admission: Admission, catalogue: LessonCatalogue, opening: State, backend: Backend
 ) -> APIRouter:
     """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}. *backend*: where answers
     are graded, and lessons checked and exported."""
@@ -66,7 +66,7 @@ def routes(
     def keep(request: Request, file: UploadFile, checkpoint: str = "") -> Response:
         """Store a lesson of your own, and evaluate everything that it asserts on *checkpoint*, or the one that the page
         opens with. *checked* lists it, with its answers. Only people with its address can open the lesson."""
-        content, own = file.file.read(), explore.for_owner(request.scope["state"]["owner"])
+        content, own = file.file.read(), answerer.for_owner(request.scope["state"]["owner"])
         own.quota.check(own.owner, len(content))
         slug = catalogue.save_upload(content)
         asked = lesson_call("check", own.owner, slow=True, lesson=catalogue.lesson(slug), checkpoint=checkpoint)
@@ -89,13 +89,13 @@ def routes(
             json_reply({**content, "language": shown_language(slug, lang), "languages": catalogue.languages(slug)})
         )
 
-    add_answer_routes(router, explore, admission, catalogue, opening, backend)
+    add_answer_routes(router, answerer, admission, catalogue, opening, backend)
     return router
 
 
 def add_answer_routes(
     router: APIRouter,
-    explore: Explore,
+    answerer: Answerer,
     admission: Admission,
     catalogue: LessonCatalogue,
     opening: State,
@@ -122,7 +122,7 @@ def add_answer_routes(
         block, fields = catalogue.lesson(slug, lang).block(part), parse_json(await request.body())
         asked = lesson_call("grade", request.scope["state"]["owner"], slow=is_slow(block), block=block, fields=fields)
         if not block.link:  # no checkpoint is asked, so nothing waits in a queue
-            own = explore.for_owner(asked.owner)
+            own = answerer.for_owner(asked.owner)
             return admission.respond(request, lambda send_line: perform_lesson(own, opening, asked), queued=False)
         return task_response(request, backend.task(asked))
 

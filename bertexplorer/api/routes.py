@@ -24,7 +24,7 @@ from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
 from bertexplorer.classroom.classroom import Classroom
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -35,7 +35,7 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
 def routes(
-    explore: Explore,
+    answerer: Answerer,
     queues: RequestQueues,
     opening: State,
     service: RunService | None = None,
@@ -44,25 +44,25 @@ def routes(
     """*queues*: where requests wait. *opening*: the state with which the page opens. *service*: the runs, if any.
     *backend*: where views are computed, None for this process."""
     admission, checkpoint = Admission(queues), opening.checkpoint
-    catalogue = LessonCatalogue.of(explore.registry.settings)
-    answering = backend or InProcess(explore, admission, opening)
-    rooms = Classroom(explore.registry.settings.data_dir / "class")
-    page = view.routes(explore, admission, opening, catalogue, answering)
+    catalogue = LessonCatalogue.of(answerer.registry.settings)
+    answering = backend or InProcess(answerer, admission, opening)
+    rooms = Classroom(answerer.registry.settings.data_dir / "class")
+    page = view.routes(answerer, admission, opening, catalogue, answering)
     parts = [
         analyses.routes(answering, checkpoint),
-        checkpoints.routes(explore, admission, backend),
+        checkpoints.routes(answerer, admission, backend),
         page,
-        lessons.routes(explore, admission, catalogue, opening, answering),
+        lessons.routes(answerer, admission, catalogue, opening, answering),
         lectures.routes(catalogue),
-        classroom.routes(explore, admission, catalogue, rooms, opening, answering),
+        classroom.routes(answerer, admission, catalogue, rooms, opening, answering),
     ]
     if service:
         parts += [
-            files.routes(explore.registry.settings, service.quota),
+            files.routes(answerer.registry.settings, service.quota),
             shared_runs.routes(service),
             runs.routes(service, admission, checkpoint),
             experiments.routes(ExperimentService(service), admission),
-            suite_runs.routes(service, explore, admission, checkpoint),
+            suite_runs.routes(service, answerer, admission, checkpoint),
         ]
     parts += [documents.routes([route for part in parts for route in part.routes])]
     router, known = APIRouter(), [route for part in parts for route in part.routes]

@@ -14,7 +14,7 @@ from bertexplorer.api.models import StrictModel, of_type, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.api.run_models import RunModel, run_json
 from bertexplorer.api.runs import Id, owner
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite as suite_run
 from bertexplorer.runs.run_folder import MAX_NAME
@@ -53,7 +53,7 @@ def request_model(checkpoint: str) -> Any:
     return create_model("SuiteRunRequest", __base__=StrictModel, **fields)
 
 
-def routes(service: RunService, explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
+def routes(service: RunService, answerer: Answerer, admission: Admission, checkpoint: str) -> APIRouter:
     router = APIRouter(prefix="/api/v1/suites", route_class=Route, tags=["Runs"])
     new_run = request_model(checkpoint)
 
@@ -68,7 +68,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         """Score all rows of a suite, 100,000 at most, in the background. *rows*: a key from POST /rows."""
 
         def compute(send_line: SendLine) -> Reply:
-            return start_suite(service, explore.for_owner(owner(request)), body)
+            return start_suite(service, answerer.for_owner(owner(request)), body)
 
         return admission.respond(request, compute, slow=True)
 
@@ -115,13 +115,13 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
     return router
 
 
-def start_suite(service: RunService, explore: Explore, request: Any) -> Reply:
+def start_suite(service: RunService, answerer: Answerer, request: Any) -> Reply:
     """Start the run of a suite. *request*: see `request_model`."""
-    service.quota.check(explore.owner)
-    checkpoint = explore.registry.get(request.checkpoint, request.precision)
-    rows = explore.rows.load(request.rows).rows if request.rows else built_in(request.suite)
+    service.quota.check(answerer.owner)
+    checkpoint = answerer.registry.get(request.checkpoint, request.precision)
+    rows = answerer.rows.load(request.rows).rows if request.rows else built_in(request.suite)
     name = request.name or f"Suite, {'uploaded rows' if request.rows else request.suite}, {request.checkpoint}"
-    run = suite_run.begin(service.jobs, explore.owner, checkpoint, rows, request.scoring, name[:MAX_NAME])
+    run = suite_run.begin(service.jobs, answerer.owner, checkpoint, rows, request.scoring, name[:MAX_NAME])
     return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from bertexplorer.api.admission import Reply
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Call
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State, find_word_spans, scrub
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
@@ -24,15 +24,15 @@ class ToolAnswer(BaseModel):
     provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
 
 
-def analyse(view: View, explore: Explore, arguments: dict[str, Any]) -> ToolAnswer:
+def analyse(view: View, answerer: Answerer, arguments: dict[str, Any]) -> ToolAnswer:
     """The result of a view's tool. Raises ExplorerError."""
     given = dict(arguments)
     text, pair, pick, most_rows = (given.pop(name) for name in ("text", "pair", "pick", "most_rows"))
     common = {name: given.pop(name) for name in ("checkpoint", "precision")}
-    tokenizer = explore.registry.get(common["checkpoint"], common["precision"]).tokenizer
+    tokenizer = answerer.registry.get(common["checkpoint"], common["precision"]).tokenizer
     picked = find_word_spans(tokenizer, scrub(text), scrub(pair), pick)
     state = State(scrub(text), scrub(pair), picked=picked, view=view.slug, options=given, **common)
-    result = answer(explore, state)
+    result = answer(answerer, state)
     return ToolAnswer(
         said=result["said"],
         rows=result["rows"][:most_rows],
@@ -42,7 +42,7 @@ def analyse(view: View, explore: Explore, arguments: dict[str, Any]) -> ToolAnsw
     )
 
 
-def perform_tool(explore: Explore, call: Call) -> Reply:
-    """The reply to a call of the kind "tool". *explore*: that of its owner. Raises ExplorerError."""
-    result = analyse(VIEWS[call.name], explore, call.given)
+def perform_tool(answerer: Answerer, call: Call) -> Reply:
+    """The reply to a call of the kind "tool". *answerer*: that of its owner. Raises ExplorerError."""
+    result = analyse(VIEWS[call.name], answerer, call.given)
     return Reply(orjson.dumps(result.model_dump(), option=orjson.OPT_SERIALIZE_NUMPY))

@@ -25,7 +25,7 @@ from bertexplorer.api.perform import InProcess
 from bertexplorer.api.problems import describe
 from bertexplorer.api.tool_calls import ToolAnswer
 from bertexplorer.core import provenance
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.core.state import scrub
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, not_installed, unforeseen
@@ -126,18 +126,18 @@ def arguments_model(view: View, checkpoint: str) -> type[BaseModel]:
     )
 
 
-def list_checkpoints(explore: Explore) -> CheckpointList:
+def list_checkpoints(answerer: Answerer) -> CheckpointList:
     """The result of the tool checkpoints."""
-    offered = provenance.offered_checkpoints(explore.registry)
+    offered = provenance.offered_checkpoints(answerer.registry)
     return CheckpointList(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
 
 
 class ToolCalls:
     """Answers the calls of tools. *backend*: where their views are computed."""
 
-    def __init__(self, tools: dict[str, Tool], explore: Explore, backend: Backend) -> None:
+    def __init__(self, tools: dict[str, Tool], answerer: Answerer, backend: Backend) -> None:
         self.tools = tools
-        self.explore = explore
+        self.answerer = answerer
         self.backend = backend
 
     async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class ToolCalls:
         except ValidationError as error:
             raise ExplorerError(describe(error.errors()[0], documented=False)) from error
         if tool.view is None:
-            return list_checkpoints(self.explore.for_owner(owner(request))).model_dump()
+            return list_checkpoints(self.answerer.for_owner(owner(request))).model_dump()
         call = Call("tool", tool.view.slug, owner(request), given, tool.view.slow)
         reply = await computed(self.backend.task(call), request.receive if request else None)
         result: dict[str, Any] = orjson.loads(reply.body)
@@ -160,13 +160,13 @@ class ToolCalls:
         return result
 
 
-def create_server(explore: Explore, backend: Backend, checkpoint: str) -> Any:
+def create_server(answerer: Answerer, backend: Backend, checkpoint: str) -> Any:
     """Create the SDK's Server with the tools. *backend*: where they are computed. *checkpoint*: the default."""
     from mcp import types
     from mcp.server.lowlevel import Server
 
     tools = make_tools(checkpoint)
-    call = ToolCalls(tools, explore, backend)
+    call = ToolCalls(tools, answerer, backend)
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     listed = types.ListToolsResult(
         tools=[
@@ -208,11 +208,11 @@ def owner(request: Request | None) -> str:
     return str(request.scope["state"]["owner"]) if request else ""
 
 
-def mcp_app(explore: Explore, backend: Backend, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
+def mcp_app(answerer: Answerer, backend: Backend, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
     """(the app that answers /mcp, its lifespan). It does not check hosts and origins, as the request filter does."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    server = create_server(explore, backend, checkpoint)
+    server = create_server(answerer, backend, checkpoint)
     open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
 
@@ -246,8 +246,8 @@ def main(library: CheckpointRegistry, settings: Settings) -> int:
     if not installed():
         raise ExplorerError(MISSING)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl+C would wait for the thread that reads the next line
-    explore = Explore(library)
-    backend = InProcess(explore, Admission(RequestQueues(limit=settings.tokens)), opening(settings))
-    server = create_server(explore, backend, settings.checkpoint)
+    answerer = Answerer(library)
+    backend = InProcess(answerer, Admission(RequestQueues(limit=settings.tokens)), opening(settings))
+    server = create_server(answerer, backend, settings.checkpoint)
     asyncio.run(serve_stdio(server))
     return 0

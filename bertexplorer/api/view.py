@@ -31,7 +31,7 @@ from bertexplorer.api.upload_turns import UploadTurns
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import provenance
-from bertexplorer.core.ask import Answer, Explore
+from bertexplorer.core.ask import Answer, Answerer
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.errors import ExplorerError
@@ -79,7 +79,7 @@ def request_schema() -> dict[str, Any]:
 
 
 def routes(
-    explore: Explore, admission: Admission, opening: State, catalogue: LessonCatalogue, backend: Backend
+    answerer: Answerer, admission: Admission, opening: State, catalogue: LessonCatalogue, backend: Backend
 ) -> APIRouter:
     """The routes that the page uses. *backend*: where views are computed."""
     router, request_body = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"]), request_schema()
@@ -87,7 +87,7 @@ def routes(
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state with which the page opens."""
-        page = {**page_schema(explore.registry.settings), "opening": state_json(opening), "lessons": catalogue.by_view}
+        page = {**page_schema(answerer.registry.settings), "opening": state_json(opening), "lessons": catalogue.by_view}
         return Response(orjson.dumps(page), media_type="application/json")
 
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=request_body)
@@ -111,11 +111,11 @@ def routes(
         call = Call("export" if kind else "view", kind, owner, given, is_slow(given))
         return task_response(request, backend.task(call))
 
-    add_upload_routes(router, explore, admission)
+    add_upload_routes(router, answerer, admission)
     return router
 
 
-def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission) -> None:
+def add_upload_routes(router: APIRouter, answerer: Answerer, admission: Admission) -> None:
     """Add the routes that store files for views."""
 
     turns = UploadTurns()
@@ -123,15 +123,15 @@ def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission)
     @router.post("/lines", operation_id="keep-lines", summary="Upload lines")
     async def lines(request: Request, file: UploadFile) -> Response:
         """Store the lines of a file for views that search them; their key is a setting of those views."""
-        return await store(request, file, "lines", explore.lines)
+        return await store(request, file, "lines", answerer.lines)
 
     @router.post("/rows", operation_id="keep-rows", summary="Upload rows")
     async def rows(request: Request, file: UploadFile) -> Response:
         """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
-        return await store(request, file, "rows", explore.rows)
+        return await store(request, file, "rows", answerer.rows)
 
     async def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
-        own = explore.for_owner(request.scope["state"]["owner"])
+        own = answerer.for_owner(request.scope["state"]["owner"])
         try:
             async with turns.turn(own.owner):
                 content = await file.read()
@@ -142,11 +142,11 @@ def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission)
         return admission.respond(request, lambda send_line: reply, queued=False)
 
 
-def export_reply(explore: Explore, state: State, kind: str) -> Reply:
+def export_reply(answerer: Answerer, state: State, kind: str) -> Reply:
     """A file of EXPORT_KINDS, its name in a header. Raises ExplorerError as the view does."""
     if kind not in EXPORT_KINDS:
         raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORT_KINDS)}.")
-    name, content = explore.export(state, kind)
+    name, content = answerer.export(state, kind)
     return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
 
@@ -157,7 +157,7 @@ def is_slow(body: Any) -> bool:
     return isinstance(name, str) and name in VIEWS and VIEWS[name].slow
 
 
-def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
+def parse_request(answerer: Answerer, body: Any, opening: State) -> tuple[State, str]:
     """Return (state, message about it). *body*: the JSON of a request. Raises ExplorerError.
 
     body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}. *counted_in*:
@@ -171,18 +171,18 @@ def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, s
     if (link := body.get("link")) is not None:
         if not isinstance(link, str):
             raise ExplorerError(f"link: got {link!r:.60}; wanted the query of a link to the page.")
-        return restore_state(explore, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
+        return restore_state(answerer, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
     state = read_state(body.get("state"), opening)
-    state = replace(state, options=asdict(explore.options(state)))
+    state = replace(state, options=asdict(answerer.options(state)))
     if (before := body.get("counted_in")) is not None:
         if not isinstance(before, dict) or not all(
             name in ("text", "pair") and isinstance(text, str) for name, text in before.items()
         ):
             raise ExplorerError(f"counted_in: got {before!r:.60}; wanted an object with the texts text and pair.")
         text, pair = before.get("text", ""), before.get("pair", "")
-        state = explore.with_edited_text(replace(state, text=text, pair=pair), state.text, state.pair)
+        state = answerer.with_edited_text(replace(state, text=text, pair=pair), state.text, state.pair)
     if fill := parse_spans(body, "fill"):
-        state = explore.with_mask_filled(state, fill[0])
+        state = answerer.with_mask_filled(state, fill[0])
     return state, ""
 
 
@@ -225,19 +225,19 @@ def state_json(state: State) -> dict[str, Any]:
     return {**vars(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
 
 
-def view_reply(explore: Explore, state: State, notice: str) -> Reply:
+def view_reply(answerer: Answerer, state: State, notice: str) -> Reply:
     """The reply to a state. If it depends on the text alone and the view is quick, it is cached with the passes of the
     checkpoint, because a class opens the same examples."""
     view, cache = VIEWS[state.view], None
     if not (view.needs or view.slow or state.compared or notice):
         with suppress(ExplorerError):  # the answer reports it
-            cache = explore.registry.get(state.checkpoint, state.precision).cache
+            cache = answerer.registry.get(state.checkpoint, state.precision).cache
     if cache is None:
-        return answer_reply(explore.answer(state), notice)
+        return answer_reply(answerer.answer(state), notice)
     key = ("view", orjson.dumps(state_json(state), option=orjson.OPT_SORT_KEYS))
     cached: Reply | None = cache.peek(key)
     if cached is None:
-        answer = explore.answer(state)
+        answer = answerer.answer(state)
         cached = answer_reply(answer, notice)
         if cached.status == 200 and not answer.series:  # series change with downloads
             cache.get(key, lambda: cached, lambda reply: len(reply.body))

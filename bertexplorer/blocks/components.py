@@ -96,7 +96,7 @@ class Component(gr.HTML):
 
     def result(self, value: Mapping[str, Any]) -> Result:
         """The answer to a value of the component, with all rows. Raises ExplorerError as the analysis does."""
-        return result_of(self._backend.explore, read_state(dict(value), self._backend.opening))
+        return result_of(self._backend.answerer, read_state(dict(value), self._backend.opening))
 
     def preprocess(self, payload: dict[str, Any] | None) -> dict[str, Any]:
         return payload or {}
@@ -268,11 +268,11 @@ class TokenStrip(Component):
         """The tokens of a text; nothing is computed."""
         if path != "strip":
             return problem(404, "Not found", f"A strip of tokens has no {path!r:.40}.")
-        explore, opening = self._backend.explore, self._backend.opening
+        answerer, opening = self._backend.answerer, self._backend.opening
         try:
-            state, _ = parse_request(explore, body, replace(opening, view=self.props["view"]))
-            checkpoint = explore.registry.get(state.checkpoint, state.precision)
-            strip = explore.strip(checkpoint, explore.encode(checkpoint, state), state)
+            state, _ = parse_request(answerer, body, replace(opening, view=self.props["view"]))
+            checkpoint = answerer.registry.get(state.checkpoint, state.precision)
+            strip = answerer.strip(checkpoint, answerer.encode(checkpoint, state), state)
         except ExplorerError as error:
             return error_reply(error)
         return Reply(orjson.dumps({"state": state_json(state), "strip": strip}))

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from bertexplorer.classroom.classroom import MAX_CHOICES
 from bertexplorer.classroom.lecture import find_lecture
 from bertexplorer.classroom.room import Question
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
@@ -40,12 +40,12 @@ class ClassPlan:
     checkpoint: str = ""  # that answers; "" for the page's
 
 
-def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State) -> ClassPlan:
+def parse_questions(answerer: Answerer, catalogue: LessonCatalogue, request: Any, opening: State) -> ClassPlan:
     """What a class is asked, from a request. Raises ExplorerError."""
     if isinstance(request, dict) and "lecture" in request and set(request) <= LECTURE_FIELDS:
         slug, checkpoint = str(request["lecture"]), str(request.get("checkpoint", ""))
         return ClassPlan(
-            lecture_questions(explore, catalogue, slug, opening, checkpoint), lecture=slug, checkpoint=checkpoint
+            lecture_questions(answerer, catalogue, slug, opening, checkpoint), lecture=slug, checkpoint=checkpoint
         )
     names_lesson = isinstance(request, dict) and "lesson" in request and set(request) <= LESSON_FIELDS
     if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
@@ -59,7 +59,7 @@ def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, 
         lesson = catalogue.lesson(str(request["lesson"]), language)
         blocks = class_blocks(lesson, str(request.get("first", "")))
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
-        questions = [question_of(explore, block, opening, checkpoint) for block in blocks]
+        questions = [question_of(answerer, block, opening, checkpoint) for block in blocks]
         return ClassPlan(questions, lesson.slug, translated_to, checkpoint=checkpoint)
     own_question = request["question"]
     if not isinstance(own_question, dict) or set(own_question) - {"prompt", "choices", "link"}:
@@ -72,18 +72,18 @@ def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, 
     if not all(isinstance(text, str) for text in choices):
         raise ExplorerError("question: wanted choices that are strings.")
     if link:
-        grading.state_of(explore, link, opening)
+        grading.state_of(answerer, link, opening)
     return ClassPlan([Question(prompt, tuple(choices), link)])
 
 
 def lecture_questions(
-    explore: Explore, catalogue: LessonCatalogue, slug: str, opening: State, checkpoint: str
+    answerer: Answerer, catalogue: LessonCatalogue, slug: str, opening: State, checkpoint: str
 ) -> list[Question]:
     """The questions that the lecture *slug* puts to the class. Raises ExplorerError if there are none."""
     questions = []
     for step in find_lecture(catalogue, slug).votes:
         block = catalogue.lesson(step.lesson).block(step.question)
-        questions.append(replace(question_of(explore, block, opening, checkpoint), lesson=step.lesson))
+        questions.append(replace(question_of(answerer, block, opening, checkpoint), lesson=step.lesson))
     if not questions:
         raise ExplorerError(f"The lecture {slug} has no question for the class.")
     return questions
@@ -98,36 +98,36 @@ def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
     return blocks[ids.index(first) if first else 0 :]
 
 
-def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
+def question_of(answerer: Answerer, block: Block, opening: State, checkpoint: str = "") -> Question:
     """A block of a lesson as a question for a class, about *checkpoint* if given. Tokens to press become choices."""
     link = block.link
     if checkpoint and link and not link.startswith(PREFIX):
         link += f"&checkpoint={quote(checkpoint)}"
-        grading.state_of(explore, link, opening)
+        grading.state_of(answerer, link, opening)
     choices = tuple(item.text for item in block.items) if block.kind in CHOOSING else ()
     if block.kind == "click":
-        tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening))
+        tokens = grading.tokens_of(answerer, grading.state_of(answerer, link, opening))
         choices = tuple(f"`{token}`" for token in dict.fromkeys(tokens))
     return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
-def reveal_answer(explore: Explore, question: Question, block: Block | None, opening: State) -> dict[str, Any]:
+def reveal_answer(answerer: Answerer, question: Question, block: Block | None, opening: State) -> dict[str, Any]:
     """The checkpoint's answer to *question*, which *block* of a lesson asks: the right choices or the number, and
     feedback on each choice. For a teacher's own question (no block), the choice that the checkpoint finds likeliest,
     where the view has one; else the view is the answer."""
     if block is None:
-        return {"link": question.link, **choice_shares(explore, question, opening)}
+        return {"link": question.link, **choice_shares(answerer, question, opening)}
     try:
         link = question.link if block.shown else ""
-        return {"link": link, **checkpoint_answer(explore, block, question.link, opening)}
+        return {"link": link, **checkpoint_answer(answerer, block, question.link, opening)}
     except ExplorerError as error:  # this checkpoint has no answer, but the class continues
         return {"link": question.link, "problem": str(error)}
 
 
-def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
+def checkpoint_answer(answerer: Answerer, block: Block, link: str, opening: State) -> dict[str, Any]:
     """The answer to *block* on the view *link*: with the share that the checkpoint gives to each choice, where the
     lesson names them. Raises ExplorerError if its checkpoint has none."""
-    facts = grading.facts_for(explore, link, opening)
+    facts = grading.facts_for(answerer, link, opening)
     if block.kind == "share":
         after = fill_slots(block.fields.get("after", ""), facts)
         return {"shares": grading.shares_of(block, facts), "after": tree(after)}
@@ -136,7 +136,7 @@ def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State)
         key = grading.number_key(block, facts)
         about = {"number": key, "tolerance": grading.tolerance(block, key)}
         return {**about, "answer": inline(feedback.answer), "after": tree(feedback.after)}
-    tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening)) if block.kind == "click" else []
+    tokens = grading.tokens_of(answerer, grading.state_of(answerer, link, opening)) if block.kind == "click" else []
     answers: list[Any] = list(dict.fromkeys(tokens)) or list(range(len(block.items)))
     graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]
     return {
@@ -156,20 +156,20 @@ def lesson_shares(block: Block, facts: grading.Facts) -> dict[str, Any]:
     return {"shares": shares} if shares else {}
 
 
-def choice_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
+def choice_shares(answerer: Answerer, question: Question, opening: State) -> dict[str, Any]:
     """The probability that the checkpoint gives to each choice of a teacher's question, and the likeliest answer, where
     the view has one. "something else" is the answer only if no choice is the checkpoint's first."""
     if not question.link or not question.choices:
         return {}
-    state = grading.state_of(explore, question.link, opening)
+    state = grading.state_of(answerer, question.link, opening)
     if state.view == "next-sentence" and question.choices == YES_NO:
-        is_next = float(grading.facts_of(explore, state)["is_next"]())
+        is_next = float(grading.facts_of(answerer, state)["is_next"]())
         return {"shares": [is_next, 1 - is_next], "right": [int(is_next < 0.5)]}
     if state.view != "fill-mask":
         return {}
     if question.choices[-1] != OTHER:
         return {}
-    facts = grading.facts_of(explore, state)
+    facts = grading.facts_of(answerer, state)
     try:
         first = float(facts["p"](facts["top"](1)))
         shares = [float(facts["p"](text)) for text in question.choices[:-1]]
@@ -179,10 +179,10 @@ def choice_shares(explore: Explore, question: Question, opening: State) -> dict[
     return {"shares": [*shares, max(0.0, 1 - sum(shares))], "right": [right]}
 
 
-def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, Any]:
+def suggest_question(answerer: Answerer, link: str, opening: State) -> dict[str, Any]:
     """A question about the view *link* that does not give its answer away, for the teacher to change; "" for a view
     whose answer is neither a word nor a token."""
-    state = grading.state_of(explore, link, opening)
+    state = grading.state_of(answerer, link, opening)
     prompt, choices = "", []
     if state.view == "next-sentence":
         prompt, choices = (
@@ -190,11 +190,11 @@ def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, A
             [*YES_NO],
         )
     elif state.view == "fill-mask":
-        facts = grading.facts_of(explore, replace(state, options={**state.options, "top": RARE[-1]}))
+        facts = grading.facts_of(answerer, replace(state, options={**state.options, "top": RARE[-1]}))
         answers = [str(facts["top"](rank)) for rank in (1, 2, 3, *RARE)]
         prompt = f"What would BERT put here?\n\n{state.text}"
         choices = [*sorted(dict.fromkeys(answers)), OTHER]
     elif state.view in TOKEN_QUESTIONS:
         prompt = f"{TOKEN_QUESTIONS[state.view]}\n\n{state.text}"
-        choices = [f"`{token}`" for token in dict.fromkeys(grading.tokens_of(explore, state))][:MAX_CHOICES]
+        choices = [f"`{token}`" for token in dict.fromkeys(grading.tokens_of(answerer, state))][:MAX_CHOICES]
     return {"prompt": prompt, "choices": choices, "link": link}

@@ -9,7 +9,7 @@ from pathlib import Path
 from bertexplorer.classroom.lecture import SUFFIX, Lecture, find_lecture, lectures, read_lecture_file
 from bertexplorer.classroom.lecture_check import check_lecture
 from bertexplorer.cli.waiting import tell
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
@@ -70,7 +70,7 @@ def collect_all(
             f"{', '.join(folders)[:200]}: {len(paths):,} files end in .html; wanted 1 to {MAX_FILES:,}."
         )
     rows = []
-    for number, row in enumerate(collect(Explore(library), catalogue, paths, opening(library.settings)), 1):
+    for number, row in enumerate(collect(Answerer(library), catalogue, paths, opening(library.settings)), 1):
         tell(f"{number} of {len(paths)} files")
         rows.append(row)
     tell("")
@@ -101,7 +101,7 @@ def lecture_summary(lecture: Lecture) -> dict[str, object]:
 
 def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Sequence[str], checkpoint: str) -> int:
     """Print a line for everything that is evaluated, with its number. Return 1 if something is wrong."""
-    explore, problems = Explore(library), 0
+    answerer, problems = Answerer(library), 0
     for name in names:
         path = Path(name)
         if (match := NAME.fullmatch(path.name)) and match[3]:
@@ -110,11 +110,11 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
         started = time.perf_counter()
         if path.name.endswith(SUFFIX) or name in lectures(catalogue):
             lecture = read_lecture_file(path) if path.suffix == ".md" else find_lecture(catalogue, name)
-            lines = check_lecture(explore, catalogue, lecture, opening(library.settings), checkpoint)
+            lines = check_lecture(answerer, catalogue, lecture, opening(library.settings), checkpoint)
             size = counted(len(lecture.steps), "step")
         else:
             lesson = read_file(path) if path.suffix == ".md" else catalogue.lesson(name)
-            lines = check.check(explore, lesson, opening(library.settings), checkpoint)
+            lines = check.check(answerer, lesson, opening(library.settings), checkpoint)
             size = counted(len(lesson.questions), "question")
         for line in lines:
             problems += line.wrong

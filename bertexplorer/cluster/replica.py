@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from bertexplorer.api.admission import Admission, LocalTask
 from bertexplorer.api.perform import perform
 from bertexplorer.cluster.wire import Header, decode_call, decode_settings, encode_reply, pack_frame, unpack_frame
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -29,18 +29,18 @@ class Replica:
         self.registry = CheckpointRegistry(settings, shared=True, cores=threads)
         self.queues = RequestQueues(threads, quick_waiting=settings.waiting, limit=settings.tokens)
         self.admission = Admission(self.queues)
-        self.explore, self.opening = Explore(self.registry.for_owner("")), opening(settings)
+        self.answerer, self.opening = Answerer(self.registry.for_owner("")), opening(settings)
 
     def warm_up(self) -> str:
         """Answer once, which loads torch and the opening checkpoint. Return the error, "" if there is none."""
-        return self.explore.answer(self.opening).error
+        return self.answerer.answer(self.opening).error
 
     def task(self, header: Header) -> LocalTask:
         """Create the task of a call that `wire.encode_call` has written."""
         call, owned_runs = decode_call(header)
-        explore = self.explore.for_owner(call.owner)
-        explore.registry.owned_runs = None if owned_runs is None else lambda owner: owned_runs
-        return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
+        answerer = self.answerer.for_owner(call.owner)
+        answerer.registry.owned_runs = None if owned_runs is None else lambda owner: owned_runs
+        return self.admission.task(lambda send_line: perform(answerer, self.opening, call), slow=call.slow)
 
 
 class RayReplica:

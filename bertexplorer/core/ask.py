@@ -1,4 +1,4 @@
-"""Explore: responses to edits of the text, presses on chips, and choices of an example, view, setting or checkpoint."""
+"""Ask: responses to edits of the text, presses on chips, and choices of an example, view, setting or checkpoint."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Answer:
         return next((saved.label for saved in self.series if saved.name == name), name)
 
 
-class Explore:
+class Answerer:
     """Computes answers: looks up checkpoints, runs analyses, draws figures. Holds no personal data."""
 
     def __init__(self, registry: CheckpointRegistry, quota: Quota | None = None) -> None:
@@ -109,7 +109,7 @@ class Explore:
         self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index")
 
-    def for_owner(self, owner: str) -> Explore:
+    def for_owner(self, owner: str) -> Answerer:
         """Return a copy for *owner* that finds the checkpoints of their runs and stores uploads as theirs."""
         personal = copy(self)
         personal.registry, personal.owner = self.registry.for_owner(owner), owner

@@ -5,18 +5,18 @@ from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
 from bertexplorer.answers.readout import kind_of
-from bertexplorer.core.ask import DEFAULTS, Explore, with_example
+from bertexplorer.core.ask import DEFAULTS, Answerer, with_example
 from bertexplorer.core.state import State, from_link, to_link
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.views import VIEWS
 
 
-def opening_for(explore: Explore, checkpoint: str, opening: State) -> State:
+def opening_for(answerer: Answerer, checkpoint: str, opening: State) -> State:
     """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting example;
     for a sentence encoder, the view Similarity."""
     try:
-        loaded = explore.registry.get(checkpoint, opening.precision)
+        loaded = answerer.registry.get(checkpoint, opening.precision)
     except ExplorerError:  # the view reports the error
         return opening
     if "masked_lm" in loaded.heads or not (kind := kind_of(loaded)):
@@ -29,13 +29,13 @@ def opening_for(explore: Explore, checkpoint: str, opening: State) -> State:
     return with_example(example, replace(opening, view="answer"))
 
 
-def restore_state(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
+def restore_state(answerer: Answerer, query: Mapping[str, str], opening: State) -> tuple[State, str]:
     """Return (state, message about parts that cannot be used, or "").
 
     A link without a text, such as one written by hand, leads to the opening state or the view's first example, with
     everything else that the link names."""
     if query.get("checkpoint") and "view" not in query and "text" not in query:
-        opening = opening_for(explore, query["checkpoint"], opening)
+        opening = opening_for(answerer, query["checkpoint"], opening)
     view, notice = query.get("view", opening.view), ""
     if view not in VIEWS:
         view, notice = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
@@ -48,6 +48,6 @@ def restore_state(explore: Explore, query: Mapping[str, str], opening: State) ->
         query = {**dict(parse_qsl(to_link(default_state, DEFAULTS[view])[1:])), **query}
     state = from_link(query, opening, DEFAULTS)
     try:
-        return replace(state, options=asdict(explore.options(state))), notice
+        return replace(state, options=asdict(answerer.options(state))), notice
     except ExplorerError as error:
         return replace(state, options=DEFAULTS[view]), f"{notice} {error} The link's settings are left out.".strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
@@ -15,18 +15,18 @@ from bertexplorer.learn.numbers import format_answer, in_percent
 from bertexplorer.learn.prose import inline, tree
 
 
-def answer_keys(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> dict[str, Any]:
+def answer_keys(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> dict[str, Any]:
     """Block id -> its answer key, or {"problem": …} where the checkpoint has no answer."""
     keys: dict[str, Any] = {}
     for block in lesson.blocks:
         if block.kind == "figure":
             continue
         try:
-            facts = block_facts(explore, block, opening, checkpoint)
+            facts = block_facts(answerer, block, opening, checkpoint)
             keys[block.id] = answer_key(block, facts)
             if block.kind == "click":
-                state = grading.state_of(explore, block.link, opening, checkpoint)
-                keys[block.id] |= click_key(block, facts, grading.tokens_of(explore, state))
+                state = grading.state_of(answerer, block.link, opening, checkpoint)
+                keys[block.id] |= click_key(block, facts, grading.tokens_of(answerer, state))
         except ExplorerError as error:
             keys[block.id] = {"problem": str(error)}
     return keys
@@ -63,20 +63,20 @@ def click_key(block: Block, facts: grading.Facts, tokens: list[str]) -> dict[str
     return {"tokens": tokens, "right": right, "hint": inline(fill_slots(block.fields.get("hint", ""), facts))}
 
 
-def block_facts(explore: Explore, block: Block, opening: State, checkpoint: str) -> grading.Facts:
+def block_facts(answerer: Answerer, block: Block, opening: State, checkpoint: str) -> grading.Facts:
     """The facts of the view of *block*; of a find, those of its example, or none without one."""
     if block.kind != "find":
-        return grading.facts_for(explore, block.link, opening, checkpoint)
+        return grading.facts_for(answerer, block.link, opening, checkpoint)
     if not block.fields.get("example"):
         return {}
-    state = grading.state_of(explore, block.link, opening, checkpoint)
-    return grading.facts_of(explore, example_state(explore, block, state, opening, checkpoint))
+    state = grading.state_of(answerer, block.link, opening, checkpoint)
+    return grading.facts_of(answerer, example_state(answerer, block, state, opening, checkpoint))
 
 
-def example_state(explore: Explore, block: Block, state: State, opening: State, checkpoint: str = "") -> State:
+def example_state(answerer: Answerer, block: Block, state: State, opening: State, checkpoint: str = "") -> State:
     """The view *state* of a find with its example: the link of a view, or "text | second text"."""
     example = block.fields["example"]
     if example.startswith("/?"):
-        return grading.state_of(explore, example, opening, checkpoint)
+        return grading.state_of(answerer, example, opening, checkpoint)
     text, _, pair = (part.strip() for part in example.partition(" | "))
     return replace(state, text=text, pair=pair or state.pair, hidden=(), picked=())

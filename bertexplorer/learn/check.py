@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
@@ -33,7 +33,7 @@ class CheckLine:
     wrong: bool = False
 
 
-def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
+def check(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
     """Evaluate everything that *lesson* asserts, on *checkpoint* or the page's."""
     yield from (
         CheckLine(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style_problems(lesson)]
@@ -48,7 +48,7 @@ def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = ""
         try:
             yield from (
                 CheckLine(block.line, name, text)
-                for text in evaluate_block(explore, block, opening, checkpoint, computed)
+                for text in evaluate_block(answerer, block, opening, checkpoint, computed)
             )
         except ExplorerError as error:
             yield CheckLine(block.line, name, str(error), True)
@@ -70,25 +70,25 @@ def style_problems(lesson: Lesson) -> Iterator[Problem]:
 
 
 def evaluate_block(
-    explore: Explore, block: Block, opening: State, checkpoint: str, computed: dict[str, grading.Facts]
+    answerer: Answerer, block: Block, opening: State, checkpoint: str, computed: dict[str, grading.Facts]
 ) -> Iterator[str]:
     """Yield a line for each value that *block* takes from the checkpoint. *computed* caches facts by link. Raises
     ExplorerError if the block cannot be used with this checkpoint."""
     if not block.link:
         return
-    state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
+    state = None if block.link.startswith(PREFIX) else grading.state_of(answerer, block.link, opening, checkpoint)
     if state and block.kind == "find":
-        yield from check_find(explore, block, state, opening, checkpoint)
+        yield from check_find(answerer, block, state, opening, checkpoint)
         return
     if block.link not in computed:
-        computed[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
+        computed[block.link] = grading.facts_for(answerer, block.link, opening, checkpoint)
     facts = computed[block.link]
     fields = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
     texts = [*fields, *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {format_value(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
-        yield from check_click(block, facts, grading.tokens_of(explore, state))
+        yield from check_click(block, facts, grading.tokens_of(answerer, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
     if block.kind in CHOOSING and any(item.value for item in block.items):
@@ -148,7 +148,7 @@ def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
             yield call, format_value(Expression.read(call, facts).value(facts))
 
 
-def check_find(explore: Explore, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
+def check_find(answerer: Answerer, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
     hints = slots(
@@ -160,7 +160,7 @@ def check_find(explore: Explore, block: Block, state: State, opening: State, che
     example = block.fields.get("example", "")
     if not example:
         return
-    facts = grading.facts_of(explore, example_state(explore, block, state, opening, checkpoint))
+    facts = grading.facts_of(answerer, example_state(answerer, block, state, opening, checkpoint))
     values = ", ".join(f"{call} = {value}" for call, value in fact_values(block.fields["accept"], facts))
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")

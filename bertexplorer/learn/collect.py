@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
@@ -82,7 +82,7 @@ def read_hand_in(path: Path) -> HandIn:
 
 
 def collect(
-    explore: Explore, catalogue: LessonCatalogue, paths: Sequence[Path], opening: State
+    answerer: Answerer, catalogue: LessonCatalogue, paths: Sequence[Path], opening: State
 ) -> Iterator[dict[str, object]]:
     """A row for each file: student, lesson, how many questions are right, and a column for each question, which is 1
     (right), 0 (wrong) or empty (no answer, or a question without right and wrong). *problem* says what to know about
@@ -95,7 +95,7 @@ def collect(
         if not hand_in.problem:
             try:
                 lesson = catalogue.lesson(hand_in.lesson)
-                row |= graded(explore, lesson, hand_in, opening, known)
+                row |= graded(answerer, lesson, hand_in, opening, known)
             except ExplorerError as error:
                 row["problem"] = str(error)
             except Exception as error:  # one file must not end the grading of all others
@@ -104,7 +104,7 @@ def collect(
 
 
 def graded(
-    explore: Explore,
+    answerer: Answerer,
     lesson: Lesson,
     hand_in: HandIn,
     opening: State,
@@ -120,7 +120,7 @@ def graded(
         marks[column] = ""
         if block.id in hand_in.answers:
             try:
-                right = is_right(explore, lesson, block, hand_in, opening, known)
+                right = is_right(answerer, lesson, block, hand_in, opening, known)
                 marks[column] = "" if right is None else int(right)
             except ExplorerError as error:
                 problems.append(f"{block.id}: {error}")
@@ -132,7 +132,7 @@ def graded(
 
 
 def is_right(
-    explore: Explore,
+    answerer: Answerer,
     lesson: Lesson,
     block: Block,
     hand_in: HandIn,
@@ -142,14 +142,14 @@ def is_right(
     """Whether the answer to *block* is right; None where no answer is."""
     given, checkpoint = hand_in.answers[block.id], hand_in.checkpoint
     if block.kind == "find":
-        own = grading.state_of(explore, block.link, opening, checkpoint)
-        state = grading.state_of(explore, str(given.get("link", "")), opening, own.checkpoint)
+        own = grading.state_of(answerer, block.link, opening, checkpoint)
+        state = grading.state_of(answerer, str(given.get("link", "")), opening, own.checkpoint)
         if state.view != own.view:
             raise ExplorerError(f"The answer shows the view {state.view}; wanted {own.view}.")
-        facts = grading.facts_of(explore, state)
+        facts = grading.facts_of(answerer, state)
     else:
         key = (lesson.slug, block.id, checkpoint)
         if key not in known:
-            known[key] = grading.facts_for(explore, block.link, opening, checkpoint)
+            known[key] = grading.facts_for(answerer, block.link, opening, checkpoint)
         facts = dict(known[key])
     return grading.grade(block, given.get("answer"), facts, grading.ATTEMPTS).right

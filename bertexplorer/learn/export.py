@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.learn import grading
@@ -19,14 +19,14 @@ NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own
 
 
-def gift(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def gift(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
     """The questions in GIFT, with the answers of *checkpoint*; a comment names it. Raises ExplorerError for a
     question that the checkpoint cannot answer."""
     answering = checkpoint or opening.checkpoint
     parts = [f"// {lesson.title}: the answers are those of the checkpoint {answering}.", ""]
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
-            facts = grading.facts_for(explore, block.link, opening, checkpoint)
+            facts = grading.facts_for(answerer, block.link, opening, checkpoint)
             answers = "\n".join(f"  {line}" for line in gift_answers(block, facts))
             parts += [
                 f"::{escape_gift(f'{lesson.slug}-{block.id}')}:: {escape_gift(quoted(block.prompt))} {{\n{answers}\n}}",
@@ -49,7 +49,7 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         yield f"{'=' if i == right else '~'}{escape_gift(quoted(item.text))}{feedback}"
 
 
-def moodle(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def moodle(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
     """The questions in Moodle's XML, in a category with the name of the lesson, with feedback and with the answers of
     *checkpoint*, which the category names. Raises ExplorerError as `gift`."""
     quiz = Element("quiz")
@@ -59,7 +59,7 @@ def moodle(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "
     add_text(SubElement(category, "info", format="plain_text"), about)
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
-            add_question(quiz, lesson, block, grading.facts_for(explore, block.link, opening, checkpoint))
+            add_question(quiz, lesson, block, grading.facts_for(answerer, block.link, opening, checkpoint))
     indent(quiz)
     return tostring(quiz, encoding="unicode", xml_declaration=True)
 
@@ -96,12 +96,12 @@ def escape_gift(text: str) -> str:
     return CONTROL.sub(r"\\\1", text)
 
 
-def question_table(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def question_table(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
     """The questions as CSV, one row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
     rows: list[dict[str, object]] = []
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
-            facts = grading.facts_for(explore, block.link, opening, checkpoint)
+            facts = grading.facts_for(answerer, block.link, opening, checkpoint)
             answer = grading.grade(block, "0" if block.kind == "number" else 0, facts, grading.ATTEMPTS).answer
             if block.kind == "choice":
                 answer = next(item.text for item in block.items if item.ticked)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.core import compare
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
@@ -42,14 +42,14 @@ class Feedback:
     found: tuple[str, ...] = ()  # Markdown: for a find, what was found and what was wanted
 
 
-def state_of(explore: Explore, link: str, opening: State, checkpoint: str = "") -> State:
+def state_of(answerer: Answerer, link: str, opening: State, checkpoint: str = "") -> State:
     """The state that *link* names, of *checkpoint* if one is given. Raises ExplorerError if it does not restore."""
     query = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
     if "view" not in query:
         raise ExplorerError(f"{link!r:.80} is not the link of a view; wanted one such as /?view=fill-mask&text=…")
     if checkpoint:
         query["checkpoint"] = checkpoint
-    state, message = restore_state(explore, query, opening)
+    state, message = restore_state(answerer, query, opening)
     unknown = set(query) - {"view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision"}
     if lost := unknown - set(state.options):
         message = f"{message} {state.view} has no setting {min(lost)!r:.40}.".strip()
@@ -68,28 +68,28 @@ def names_of(block: Block, state: State) -> dict[str, Any]:
     return names
 
 
-def facts_for(explore: Explore, link: str, opening: State, checkpoint: str = "") -> Facts:
+def facts_for(answerer: Answerer, link: str, opening: State, checkpoint: str = "") -> Facts:
     """The facts of what *link* names: a view, or a recorded run. Raises ExplorerError."""
     if link.startswith(PREFIX):
         return recording_facts(link)
-    return facts_of(explore, state_of(explore, link, opening, checkpoint)) if link else {}
+    return facts_of(answerer, state_of(answerer, link, opening, checkpoint)) if link else {}
 
 
-def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
+def facts_of(answerer: Answerer, state: State) -> dict[str, Callable[..., Value]]:
     """The facts of the view *state*, by name. If the view compares two inputs or checkpoints, `versus("total")` calls
     a fact of the other side. Raises ExplorerError as the view does."""
     fact_class = VIEWS[state.view].analysis.Facts
     names = fact_methods(fact_class)
-    checkpoint = explore.registry.get(state.checkpoint, state.precision)
-    own_facts = fact_class(checkpoint, state.as_text, explore.analyse(checkpoint, state))
+    checkpoint = answerer.registry.get(state.checkpoint, state.precision)
+    own_facts = fact_class(checkpoint, state.as_text, answerer.analyse(checkpoint, state))
     facts: dict[str, Callable[..., Value]] = {name: getattr(own_facts, name) for name in names}
     if state.compared:
-        others = [side for side in compare.comparison_sides(explore.registry, state) if side.checkpoint]
+        others = [side for side in compare.comparison_sides(answerer.registry, state) if side.checkpoint]
         if len(others) != 1:
             raise ExplorerError(f"A lesson compares two; {len(others) + 1} checkpoints were named.")
         other_checkpoint, other_state = others[0].checkpoint, others[0].state
         assert other_checkpoint is not None
-        other_facts = fact_class(other_checkpoint, other_state.as_text, explore.analyse(other_checkpoint, other_state))
+        other_facts = fact_class(other_checkpoint, other_state.as_text, answerer.analyse(other_checkpoint, other_state))
 
         def versus(name: str, *arguments: Any) -> Any:
             if name not in names:
@@ -236,9 +236,9 @@ def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
     return tuple(rest if value is None else value for value in values)
 
 
-def tokens_of(explore: Explore, state: State) -> list[str]:
+def tokens_of(answerer: Answerer, state: State) -> list[str]:
     """The tokens that can be pressed in the view *state*, in order."""
-    encoding = explore.encode(explore.registry.get(state.checkpoint, state.precision), state)
+    encoding = answerer.encode(answerer.registry.get(state.checkpoint, state.precision), state)
     return [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
 
 

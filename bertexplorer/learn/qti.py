@@ -10,7 +10,7 @@ import io
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.learn import grading
 from bertexplorer.learn.export import EXPORTED_KINDS, NOT_XML
@@ -27,14 +27,14 @@ LOCATIONS = {
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of every file, so that equal questions make equal packages
 
 
-def package(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> bytes:
+def package(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> bytes:
     """The questions as a ZIP of QTI 2.1, with the answers of *checkpoint*, which its title names. Raises ExplorerError
     for a question that the checkpoint cannot answer."""
     answering = checkpoint or opening.checkpoint
     items: dict[str, Element] = {}
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
-            facts = grading.facts_for(explore, block.link, opening, checkpoint)
+            facts = grading.facts_for(answerer, block.link, opening, checkpoint)
             items[f"{lesson.slug}-{block.id}"] = item(f"{lesson.slug}-{block.id}", block, facts)
     files = {f"{name}.xml": element for name, element in items.items()}
     files["test.xml"] = test(lesson, f"{lesson.title} (answers of {answering})", list(items))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
@@ -89,17 +89,17 @@ class Lesson:
             >>> bx.lesson("next-sentence").check("first-guess", 0).right
             False
         """
-        block, explore, start = self.content.block(id), *explore_and_opening()
+        block, answerer, start = self.content.block(id), *answerer_and_opening()
         if not block.is_question:
             raise ExplorerError(f"{id} has no question; the questions are {', '.join(self.questions)}.")
         facts: grading.Facts
         if block.kind == "find":
-            state = grading.state_of(explore, link or block.link, start, self.checkpoint)
+            state = grading.state_of(answerer, link or block.link, start, self.checkpoint)
             if text or pair:
                 state = replace(state, text=text or state.text, pair=pair or state.pair, hidden=(), picked=())
-            facts = grading.facts_of(explore, with_options(state, options or {}))
+            facts = grading.facts_of(answerer, with_options(state, options or {}))
         else:
-            facts = grading.facts_for(explore, block.link, start, self.checkpoint)
+            facts = grading.facts_for(answerer, block.link, start, self.checkpoint)
         grade = grading.grade(block, choice_number(block, answer), facts, attempt)
         text = " ".join(prose.plain(part) for part in (*grade.found, grade.text, grade.after) if part)
         revealed = block.fields["example"] if block.kind == "find" and grade.answer else prose.plain(grade.answer)
@@ -114,10 +114,10 @@ class Lesson:
         Raises:
             ExplorerError: if a claim cannot be evaluated on the checkpoint.
         """
-        explore, start = explore_and_opening()
+        answerer, start = answerer_and_opening()
         blocks = [block for block in self.content.blocks if block.kind == "claim"]
         return {
-            block.id: grading.claim(block, grading.facts_for(explore, block.link, start, self.checkpoint)).holds
+            block.id: grading.claim(block, grading.facts_for(answerer, block.link, start, self.checkpoint)).holds
             for block in blocks
         }
 
@@ -160,9 +160,9 @@ def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
     return Lesson(LessonCatalogue.of(library().settings).lesson(name), checkpoint)
 
 
-def explore_and_opening() -> tuple[Explore, State]:
+def answerer_and_opening() -> tuple[Answerer, State]:
     """The engine of the page, and the state that completes links."""
-    return Explore(library()), opening(library().settings)
+    return Answerer(library()), opening(library().settings)
 
 
 def with_options(state: State, options: Mapping[str, Any]) -> State:

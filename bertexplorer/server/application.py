@@ -15,7 +15,7 @@ from bertexplorer.api.endpoints import EndpointCalls
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.runs.service import RunService
@@ -56,18 +56,22 @@ def add_layers(
 
 
 def create_api(
-    explore: Explore, queues: RequestQueues, opening: State, service: RunService | None, backend: Backend | None = None
+    answerer: Answerer,
+    queues: RequestQueues,
+    opening: State,
+    service: RunService | None,
+    backend: Backend | None = None,
 ) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     without_docs: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        answering = backend or InProcess(explore, Admission(queues), opening)
-        mcp, lifespan = tools.mcp_app(explore, answering, opening.checkpoint)
+        answering = backend or InProcess(answerer, Admission(queues), opening)
+        mcp, lifespan = tools.mcp_app(answerer, answering, opening.checkpoint)
         app = FastAPI(**without_docs, lifespan=lifespan)
         app.router.routes.append(Route("/mcp", mcp))
     else:
         app = FastAPI(**without_docs)
-    app.router.routes.extend(routes(explore, queues, opening, service, backend).routes)
+    app.router.routes.extend(routes(answerer, queues, opening, service, backend).routes)
     for path in ("/j", "/j/{code}"):
         app.router.routes.append(Route(path, phone))
     app.router.routes.append(Route("/r/{key}", watching))
@@ -86,7 +90,7 @@ def watching(request: Request) -> Response:
 
 def mount_page(
     settings: Settings,
-    explore: Explore,
+    answerer: Answerer,
     queues: RequestQueues,
     service: RunService | None = None,
     backend: Backend | None = None,
@@ -95,8 +99,8 @@ def mount_page(
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
     without runs. *backend*: where views are computed; None for this process."""
-    answering = backend or InProcess(explore, Admission(queues), opening(settings))
-    app = create_api(explore, queues, opening(settings), service, backend)
+    answering = backend or InProcess(answerer, Admission(queues), opening(settings))
+    app = create_api(answerer, queues, opening(settings), service, backend)
     mount.mount(app, runs=service is not None)
-    mounted: FastAPI = endpoints.mount(app, EndpointCalls(explore, answering, settings.checkpoint), settings)
+    mounted: FastAPI = endpoints.mount(app, EndpointCalls(answerer, answering, settings.checkpoint), settings)
     return mounted

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from bertexplorer.api.calls import Backend
 from bertexplorer.cluster.backends import create_backend, create_launcher, warn_of_problems
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.service import RunService
@@ -108,7 +108,7 @@ def serve(
     metrics.watch(library.scheduler, queues)
     if backend:
         metrics.watch_replicas(backend.replicas)
-    app = mount_page(settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
+    app = mount_page(settings, Answerer(library.for_owner(""), service.quota), queues, service, backend)
     layers = add_layers(app, settings, signer, ready, metrics)
 
     warming = threading.Thread(target=warm_up, args=(library, settings, ready, backend), daemon=True)
@@ -150,7 +150,7 @@ def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 def warm_up(library: CheckpointRegistry, settings: Settings, ready: Readiness, backend: Backend | None = None) -> None:
     """Compute a first answer, which imports torch. It runs in a thread, after the page is up. *backend*: where the
     answer is computed; None: here."""
-    ready.error = backend.warm_up() if backend else Explore(library).answer(opening(settings)).error
+    ready.error = backend.warm_up() if backend else Answerer(library).answer(opening(settings)).error
     ready.loaded.set()
 
 

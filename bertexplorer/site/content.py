@@ -13,7 +13,7 @@ from bertexplorer.api.lesson_calls import EXPORTS
 from bertexplorer.api.lessons import lesson_json, summary
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.view import state_json
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.answer_keys import answer_keys
@@ -81,7 +81,7 @@ def page(
 # Lessons
 
 
-def write_lessons(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path, tell: Tell) -> None:
+def write_lessons(answerer: Answerer, catalogue: LessonCatalogue, first: State, out: Path, tell: Tell) -> None:
     """Write every lesson with its keys, in each language, and the recorded runs that lessons show."""
     folder = out / "data" / "lessons"
     languages = {language for _, language in catalogue.translations}
@@ -95,32 +95,32 @@ def write_lessons(explore: Explore, catalogue: LessonCatalogue, first: State, ou
             if not language or shown != "en":
                 tell(f"Lesson {lesson.title}")
                 content = {**lesson_json(lesson), "language": shown, "languages": catalogue.languages(slug)}
-                write_lesson(explore, lesson, content, first, folder, ending)
+                write_lesson(answerer, lesson, content, first, folder, ending)
         write_json(folder / f"list{ending}.json", listed)
 
 
 def write_lesson(
-    explore: Explore, lesson: Lesson, content: dict[str, Any], first: State, folder: Path, ending: str
+    answerer: Answerer, lesson: Lesson, content: dict[str, Any], first: State, folder: Path, ending: str
 ) -> None:
     """Write one lesson as its readers get it, its keys, and its questions for learning platforms."""
     for part in content["parts"]:
         part.pop("class", None)  # a site has no class
-        if "view=" in part.get("link", "") and (state := state_of(explore, part["link"], first)):
+        if "view=" in part.get("link", "") and (state := state_of(answerer, part["link"], first)):
             part["link"] = f"/{to_link(replace(state, precision='auto'), defaults_of(state.view))}"
     write_json(folder / f"{lesson.slug}{ending}.json", content)
-    write_json(folder / f"{lesson.slug}{ending}.keys.json", keys(explore, lesson, first))
+    write_json(folder / f"{lesson.slug}{ending}.keys.json", keys(answerer, lesson, first))
     for kind in FILES:
         with suppress(ExplorerError):  # the checkpoint may lack what a question asks
-            file = EXPORTS[kind](explore, lesson, first)
+            file = EXPORTS[kind](answerer, lesson, first)
             (folder / f"{lesson.slug}{ending}.{kind}").write_bytes(file.encode() if isinstance(file, str) else file)
     for part in lesson.parts:
         if isinstance(part, Block) and part.shown.startswith(PREFIX):
             write_run(folder / "runs", part.shown.removeprefix(PREFIX))
 
 
-def keys(explore: Explore, lesson: Lesson, first: State) -> dict[str, Any]:
+def keys(answerer: Answerer, lesson: Lesson, first: State) -> dict[str, Any]:
     """The answers of a lesson, each with the kind of its question and its choices; of a find, what to grade it by."""
-    found = answer_keys(explore, lesson, first)
+    found = answer_keys(answerer, lesson, first)
     for block in lesson.blocks:
         if block.id in found:
             found[block.id] |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}

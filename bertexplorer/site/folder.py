@@ -20,7 +20,7 @@ from torch import nn
 
 from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.core import provenance
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.tuned_lens import one_thread
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -109,16 +109,16 @@ def write(
     weights.rounded(checkpoint, graphs.places, chosen)
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
-    explore = Explore(cast(CheckpointRegistry, Registry(library, checkpoint)))
+    answerer = Answerer(cast(CheckpointRegistry, Registry(library, checkpoint)))
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
 
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
     with one_thread():  # thousands of short passes
-        recorded = record(explore, catalogue, first, described["card"], keep, tell)
-        openings = record_openings(explore, first, described["card"], keep)
-        write_lessons(explore, catalogue, first, out, tell)
+        recorded = record(answerer, catalogue, first, described["card"], keep, tell)
+        openings = record_openings(answerer, first, described["card"], keep)
+        write_lessons(answerer, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
     write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))

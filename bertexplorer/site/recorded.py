@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
 from bertexplorer.api.view import state_json
-from bertexplorer.core.ask import DEFAULTS, Explore, with_example
+from bertexplorer.core.ask import DEFAULTS, Answerer, with_example
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -29,7 +29,7 @@ NOT_DRAWN = {"switchboard": {"controls": 0}}  # what a browser leaves out of an 
 
 
 def record(
-    explore: Explore,
+    answerer: Answerer,
     catalogue: LessonCatalogue,
     first: State,
     card: dict[str, Any],
@@ -39,15 +39,15 @@ def record(
     """Record the answers to states that a browser cannot compute. *write* stores a part by its name. Returns the name
     of the answer to each state, by `key_of`. *card*: what the page shows of the site's checkpoint."""
     known: dict[str, str] = {}
-    for state, of_example in states(explore, catalogue, first):
+    for state, of_example in states(answerer, catalogue, first):
         key = key_of(state)
         if key in known:
             continue
         tell(f"Recording {VIEWS[state.view].title}")
-        answer = answer_to(explore, first, state)
+        answer = answer_to(answerer, first, state)
         if answer is None:
             continue
-        export = perform(explore, first, Call("export", "json", "", {"state": state_json(state)}))
+        export = perform(answerer, first, Call("export", "json", "", {"state": state_json(state)}))
         known[key] = name_of(key)
         write(
             known[key], as_recorded(answer, state, card if state.checkpoint == first.checkpoint else None, of_example)
@@ -57,14 +57,14 @@ def record(
 
 
 def record_openings(
-    explore: Explore, first: State, card: dict[str, Any], write: Callable[[str, Any], None]
+    answerer: Answerer, first: State, card: dict[str, Any], write: Callable[[str, Any], None]
 ) -> dict[str, str]:
     """Record what a visitor sees first, who then need not wait for the checkpoint. Returns the name of the answer to
     each state, by `key_of`."""
     known: dict[str, str] = {}
     for state in openings(first):
         as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(state.view, {})})
-        answer = answer_to(explore, first, as_computed)
+        answer = answer_to(answerer, first, as_computed)
         if answer:
             answer["state"] = {**state_json(state), "precision": "auto"}
             answer["receipt"] = {"short": f"{state.checkpoint} · {WRITTEN}", "whole": provenance_of(card)}
@@ -86,9 +86,9 @@ def openings(first: State) -> Iterator[State]:
             yield replace(state, options={**start.options, **example.options})
 
 
-def answer_to(explore: Explore, first: State, state: State) -> dict[str, Any] | None:
+def answer_to(answerer: Answerer, first: State, state: State) -> dict[str, Any] | None:
     """What the server answers; None for a refusal, and for a document, whose own scripts a site does not run."""
-    reply = perform(explore, first, Call("view", "", "", {"state": state_json(state)}))
+    reply = perform(answerer, first, Call("view", "", "", {"state": state_json(state)}))
     answer: dict[str, Any] = json.loads(reply.body)
     return answer if reply.status == 200 and "document" not in answer else None
 
@@ -117,7 +117,7 @@ def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | Non
     return answer
 
 
-def states(explore: Explore, catalogue: LessonCatalogue, first: State) -> Iterator[tuple[State, bool]]:
+def states(answerer: Answerer, catalogue: LessonCatalogue, first: State) -> Iterator[tuple[State, bool]]:
     """The states to record, and whether each is an example of its view."""
     for name, view in VIEWS.items():
         start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
@@ -127,14 +127,14 @@ def states(explore: Explore, catalogue: LessonCatalogue, first: State) -> Iterat
     for lesson in catalogue.lessons.values():
         for block in lesson.blocks:
             if block.shown and not block.shown.startswith(PREFIX):
-                state = state_of(explore, block.shown, first)
+                state = state_of(answerer, block.shown, first)
                 if state and not computed(state):
                     yield replace(state, precision="fp32"), False
 
 
-def state_of(explore: Explore, link: str, first: State) -> State | None:
+def state_of(answerer: Answerer, link: str, first: State) -> State | None:
     """The state of a lesson's link; None if it does not restore."""
-    state, notice = restore_state(explore, dict(parse_qsl(urlsplit(link).query, keep_blank_values=True)), first)
+    state, notice = restore_state(answerer, dict(parse_qsl(urlsplit(link).query, keep_blank_values=True)), first)
     return None if notice else state
 
 

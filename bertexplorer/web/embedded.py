@@ -17,7 +17,7 @@ import orjson
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
-from bertexplorer.core.ask import Explore, opening, with_example
+from bertexplorer.core.ask import Answerer, opening, with_example
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.options import build
@@ -81,7 +81,7 @@ class Backend:
     """Answers the questions of embedded elements, with *bert* as the checkpoint that they open with."""
 
     def __init__(self, bert: Bert) -> None:
-        self.explore = Explore(Registry(bert))  # type: ignore[arg-type]
+        self.answerer = Answerer(Registry(bert))  # type: ignore[arg-type]
         self.opening = replace(opening(library().settings), checkpoint=bert.name)
 
     def reply(self, path: str, body: Any) -> Reply:
@@ -91,18 +91,18 @@ class Backend:
         if path != "view":
             return problem(404, "Not found", f"There is no {path!r:.40} here. Use the page of `serve` for it.")
         try:
-            return perform(self.explore, self.opening, Call("view", "", "", body))
+            return perform(self.answerer, self.opening, Call("view", "", "", body))
         except ExplorerError as error:
             return error_reply(error)
         except Exception:  # without an answer, the element would wait for ever
             return problem(500, "Internal error", unforeseen(log, "an embedded view failed"))
 
 
-def result_of(explore: Explore, state: State) -> Result:
+def result_of(answerer: Answerer, state: State) -> Result:
     """The answer to *state*. Raises ExplorerError as the analysis does."""
-    checkpoint = explore.registry.get(state.checkpoint, state.precision)
-    value = explore.analyse(checkpoint, state)
-    return Result(state.view.replace("-", "_"), value, checkpoint, state.as_text, explore.options(state))
+    checkpoint = answerer.registry.get(state.checkpoint, state.precision)
+    value = answerer.analyse(checkpoint, state)
+    return Result(state.view.replace("-", "_"), value, checkpoint, state.as_text, answerer.options(state))
 
 
 def state_of(

@@ -50,7 +50,7 @@ class Widget(anywidget.AnyWidget):
     @property
     def result(self) -> Result:
         """The answer to what the widget shows. Raises ExplorerError as the analysis does."""
-        return result_of(self.backend.explore, self.shown)
+        return result_of(self.backend.answerer, self.shown)
 
     def show(
         self,

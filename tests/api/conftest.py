@@ -19,7 +19,7 @@ from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.runs.service import RunService
 from tests.api.teaching import lessons
@@ -38,9 +38,9 @@ class Served(Listening):
         self.service = RunService(self.library, self.settings)
         self.service.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
-        self.explore = Explore(self.library.for_owner(""), self.service.quota)
+        self.answerer = Answerer(self.library.for_owner(""), self.service.quota)
         app = add_layers(
-            create_api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness()
+            create_api(self.answerer, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness()
         )
         self.listen(app)
 

@@ -47,7 +47,7 @@ def called(served: Any, view: str) -> dict[str, Any]:
     picked = tuple(Span(**span) for span in given.get("picked", ()))
     text = Text(given.get("text", ""), given.get("pair", ""), picked=picked)
     options = build(asked_of.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
-    more = {"index": served.explore.index} if "index" in asked_of.needs else {}
+    more = {"index": served.answerer.index} if "index" in asked_of.needs else {}
     result = asked_of.analysis.run(checkpoint, text, options=options, **more)
     message = {"options": asdict(options), "provenance": provenance(checkpoint)}
     message |= tables(asked_of, result)

@@ -203,9 +203,9 @@ def test_the_code_is_drawn_as_a_qr_code(taught: Served) -> None:
 )
 def test_behind_a_proxy_phones_get_its_address(page: str, address: str, note: str) -> None:
     settings = Settings("127.0.0.1", hosts=("bert.example",))
-    explore: Any = SimpleNamespace(registry=SimpleNamespace(settings=settings))
+    answerer: Any = SimpleNamespace(registry=SimpleNamespace(settings=settings))
     fields = join_fields(
-        explore, cast(Request, SimpleNamespace(url=URL(page))), cast(Room, SimpleNamespace(code="abcd"))
+        answerer, cast(Request, SimpleNamespace(url=URL(page))), cast(Room, SimpleNamespace(code="abcd"))
     )
     assert fields["address"] == address and note in fields["note"] and bool(note) == bool(fields["note"])
 

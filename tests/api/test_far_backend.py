@@ -10,7 +10,7 @@ from bertexplorer.api.admission import Admission, LocalTask, Reply
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import InProcess
 from bertexplorer.cluster import wire
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.runs.service import RunService
 from bertexplorer.server.application import add_layers, create_api
@@ -25,8 +25,8 @@ from tests.server.conftest import SIGNER
 class Far(InProcess):
     """Answers each call after its way through the bytes that a worker reads."""
 
-    def __init__(self, explore: Explore) -> None:
-        super().__init__(explore, Admission(RequestQueues()), OPENING)
+    def __init__(self, answerer: Answerer) -> None:
+        super().__init__(answerer, Admission(RequestQueues()), OPENING)
         self.kinds: list[tuple[str, str]] = []
 
     def task(self, call: Call) -> LocalTask:
@@ -48,9 +48,9 @@ class FarServed(Served):
         )
         registry = CheckpointRegistry(self.settings)
         self.service = RunService(registry, self.settings)
-        explore = Explore(registry.for_owner(""))
-        self.far = Far(explore)
-        api = create_api(explore, RequestQueues(), OPENING, None, self.far)
+        answerer = Answerer(registry.for_owner(""))
+        self.far = Far(answerer)
+        api = create_api(answerer, RequestQueues(), OPENING, None, self.far)
         self.listen(add_layers(api, self.settings, SIGNER, Readiness()))
 
 

@@ -313,7 +313,7 @@ def uploaded(pupil: httpx.Client, lesson: str, checkpoint: str = "") -> dict[str
 def test_an_uploaded_lesson_is_evaluated_as_by_lesson_check(pupil: httpx.Client, taught: Served) -> None:
     answer = uploaded(pupil, LESSON)
     lesson = LessonCatalogue.of(taught.settings).lesson(answer["slug"])
-    expected = [vars(line) for line in check.check(taught.explore, lesson, OPENING)]
+    expected = [vars(line) for line in check.check(taught.answerer, lesson, OPENING)]
     assert answer["checked"] == expected
     assert "answer: *xyz*" in " ".join(line["text"] for line in expected)
 

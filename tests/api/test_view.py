@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from bertexplorer.api.admission import Reply, TaskResponse
-from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Answerer
 from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -30,7 +30,7 @@ OPENING = State(FRANCE, checkpoint="small", precision="fp32")
 def api(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Api:
     folder = tmp_path_factory.mktemp("view")
     shutil.copytree(tiny("bert"), folder / "models" / "small")
-    return Api(Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data"))), OPENING)
+    return Api(Answerer(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data"))), OPENING)
 
 
 def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:
@@ -200,8 +200,8 @@ def test_an_example_is_returned_unchanged(api: Api, view: str) -> None:
 
 def test_an_example_pressed_by_many_is_drawn_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[State] = []
-    answer = Explore.answer
-    monkeypatch.setattr(Explore, "answer", lambda self, given: computed.append(given) or answer(self, given))
+    answer = Answerer.answer
+    monkeypatch.setattr(Answerer, "answer", lambda self, given: computed.append(given) or answer(self, given))
     example = "The cat sat on the [MASK] today."
     first, second = (api.shown(state(example)) for _ in range(2))
     assert first == second and len(computed) == 1

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.ask import DEFAULTS, Answerer
 from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -33,7 +33,7 @@ def api(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Api:
     (run / "spec.json").write_text(json.dumps({"folder": str(tiny("bert")), "name": "first"}))
     (run / "name").write_text("my films")
     settings = Settings(models_dir=folder / "models", data_dir=folder / "data")
-    return Api(Explore(CheckpointRegistry(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
+    return Api(Answerer(CheckpointRegistry(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
 
 
 def link(**query: str) -> dict[str, str]:
@@ -131,8 +131,8 @@ def test_a_run_is_shown_by_its_name_and_its_checkpoints(api: Api) -> None:
 
 
 def test_uploaded_lines_are_searched(api: Api) -> None:
-    key, message = api.explore.save_upload(
-        api.explore.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
+    key, message = api.answerer.save_upload(
+        api.answerer.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
     )
     assert "3 lines" in message
     question = {"view": "search", "options": {"lines": key}}

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 import bertexplorer as bx
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.answer_keys import example_state
@@ -272,13 +272,13 @@ def test_a_person_types_hides_compares_and_saves(page: Page) -> None:
 @pytest.mark.parametrize("text", ODD)
 def test_odd_texts_are_read_as_on_the_server(page: Page, text: str) -> None:
     """The words of the page, or the same refusal."""
-    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
+    answerer = Answerer(CheckpointRegistry(Settings(precision="fp32")))
     for view in ("fill-mask", "attention", "tokenization"):
         state = {"view": view, "text": text, "options": {}}
         found = ask(page, "view", {"body": {"state": state}})["answer"]
         from bertexplorer.api.view import read_state
 
-        wanted = explore.answer(read_state({**state, "precision": "fp32"}, opening(Settings())))
+        wanted = answerer.answer(read_state({**state, "precision": "fp32"}, opening(Settings())))
         assert found.get("detail", "") == wanted.error
         if wanted.strip:
             assert found["strip"]["notes"] == list(wanted.strip["notes"])
@@ -332,14 +332,14 @@ def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:
     """Each choice, a near and a far number, each token, and the claims, by the weights that the site has."""
     checkpoint = load(BUNDLED, name="mini", precision="fp32")
     weights.rounded(checkpoint, graphs_of(checkpoint).places, "12-bit")
-    explore = Explore(cast(CheckpointRegistry, folders.Registry(CheckpointRegistry(Settings()), checkpoint)))
+    answerer = Answerer(cast(CheckpointRegistry, folders.Registry(CheckpointRegistry(Settings()), checkpoint)))
     catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
     compared = 0
     for slug in list(catalogue.files)[::4]:
         for block in catalogue.lesson(slug).blocks:
             for answer in answers_to(block):
                 try:
-                    wanted = grade_answer(explore, block, {"answer": answer, "attempt": 1}, first)
+                    wanted = grade_answer(answerer, block, {"answer": answer, "attempt": 1}, first)
                 except ExplorerError:
                     continue
                 found = ask(page, f"lessons/{slug}/{block.id}?lang=", {"body": {"answer": answer, "attempt": 1}})
@@ -364,24 +364,24 @@ def answers_to(block: Block) -> list[Any]:
 
 def test_finds_are_graded_as_on_the_server(exact_page: Page) -> None:
     """The example, the view as it opens, examples of the view, and words that a lesson's own sentence names in vain."""
-    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
+    answerer = Answerer(CheckpointRegistry(Settings(precision="fp32")))
     catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
     right = refused = 0
     lessons = catalogue.lessons.items()
     for slug, block in [(slug, block) for slug, lesson in lessons for block in lesson.blocks if block.kind == "find"]:
-        start = state_of(explore, block.link, first)
+        start = state_of(answerer, block.link, first)
         if not offered(start.view):
             found = ask(exact_page, f"lessons/{slug}/{block.id}?lang=", {"body": {"answer": None, "attempt": 1}})
             assert found["answer"]["right"] is None and found["answer"]["done"] and found["answer"]["answer"]
             continue
-        example = example_state(explore, block, start, first)
+        example = example_state(answerer, block, start, first)
         for state in (example, start, *others(start)):
             for language in ("", *catalogue.languages(slug)):
                 for attempt in (1, 2):
                     fields = {"answer": None, "attempt": attempt, "state": state_json(state)}
                     found = ask(exact_page, f"lessons/{slug}/{block.id}?lang={language}", {"body": fields})
                     try:
-                        wanted = grade_answer(explore, catalogue.lesson(slug, language).block(block.id), fields, first)
+                        wanted = grade_answer(answerer, catalogue.lesson(slug, language).block(block.id), fields, first)
                     except ExplorerError as error:
                         assert found == {"status": 422, "answer": {"detail": str(error)}}, (slug, state)
                         refused += 1

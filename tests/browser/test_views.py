@@ -30,7 +30,7 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
     choose_view(phone, view.title)
     expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)
-    for number in {0, len(view.examples) - 1}:  # tests/core/test_explore.py checks their answers
+    for number in {0, len(view.examples) - 1}:  # tests/core/test_ask.py checks their answers
         with phone.expect_response("**/api/v1/view"):
             phone.locator("button.example").nth(number).click()
         wait_until_idle(phone)

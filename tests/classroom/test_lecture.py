@@ -7,7 +7,7 @@ import pytest
 from bertexplorer.classroom.lecture import find_lecture, lectures, read_lecture, read_lecture_file
 from bertexplorer.classroom.lecture_check import check_lecture
 from bertexplorer.classroom.questions import parse_questions
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.settings import Settings
@@ -22,8 +22,8 @@ START = opening(Settings())
 
 
 @pytest.fixture(scope="module")
-def explore(tmp_path_factory: pytest.TempPathFactory) -> Explore:
-    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+def answerer(tmp_path_factory: pytest.TempPathFactory) -> Answerer:
+    return Answerer(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
 
 
 def test_steps_have_words_for_the_class_and_notes_for_the_teacher() -> None:
@@ -79,12 +79,12 @@ def test_a_name_that_the_page_does_not_list_is_found(tmp_path: Path) -> None:
     assert problem.text.startswith("The page does not list 13-Upper.lecture.md; wanted a number and small letters")
 
 
-def test_a_dead_link_and_an_unknown_lesson_are_found(explore: Explore) -> None:
+def test_a_dead_link_and_an_unknown_lesson_are_found(answerer: Answerer) -> None:
     dead = VIEW.replace("fill-mask", "no-such-view")
     steps = [dead, LESSON.replace("who-looks-at-whom", "nothing"), VOTE.replace("which-is-cut", "gone"), VOTE]
     steps[-1] = steps[-1].replace("vote ask", "vote again")
     lecture = read_lecture(HEAD.format(15) + "".join(steps), "masks")
-    lines = list(check_lecture(explore, CATALOGUE, lecture, START))
+    lines = list(check_lecture(answerer, CATALOGUE, lecture, START))
     assert [line.wrong for line in lines] == [True, True, True, False]
     assert [line.line for line in lines] == [6, 11, 15, 20]
     assert lines[0].text.startswith("view: got '/?view=no-such-view")
@@ -104,8 +104,8 @@ def test_a_lecture_of_ones_own_takes_the_place_of_a_bundled_one(tmp_path: Path) 
         find_lecture(catalogue, "x")
 
 
-def test_a_class_gets_the_votes_of_a_lecture_in_order(explore: Explore) -> None:
-    plan = parse_questions(explore, CATALOGUE, {"lecture": "attention"}, START)
+def test_a_class_gets_the_votes_of_a_lecture_in_order(answerer: Answerer) -> None:
+    plan = parse_questions(answerer, CATALOGUE, {"lecture": "attention"}, START)
     assert (plan.lecture, plan.lesson) == ("attention", "")
     asked = [(question.lesson, question.block) for question in plan.questions]
     assert asked == [("who-looks-at-whom", "it-looks-at"), ("which-explanation-holds", "hide-one")]
@@ -119,6 +119,6 @@ def test_bundled_lectures_parse(slug: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", lectures(CATALOGUE))
-def test_bundled_lectures_can_be_given(slug: str, explore: Explore) -> None:
-    lines = list(check_lecture(explore, CATALOGUE, find_lecture(CATALOGUE, slug), START))
+def test_bundled_lectures_can_be_given(slug: str, answerer: Answerer) -> None:
+    lines = list(check_lecture(answerer, CATALOGUE, find_lecture(CATALOGUE, slug), START))
     assert not [line for line in lines if line.wrong]

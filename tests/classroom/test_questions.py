@@ -5,7 +5,7 @@ import torch
 import transformers
 
 from bertexplorer.classroom.questions import lesson_shares, parse_questions, reveal_answer
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
@@ -29,49 +29,49 @@ key: top()
 
 
 @pytest.fixture(scope="module")
-def explore(tmp_path_factory):
-    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+def answerer(tmp_path_factory):
+    return Answerer(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
 
 
-def asked(explore, **request):
-    return parse_questions(explore, CATALOGUE, request, START).questions
+def asked(answerer, **request):
+    return parse_questions(answerer, CATALOGUE, request, START).questions
 
 
-def revealed(explore, slug, block):
-    question = next(question for question in asked(explore, lesson=slug) if question.block == block)
-    return reveal_answer(explore, question, CATALOGUE.lesson(slug).block(block), START)
+def revealed(answerer, slug, block):
+    question = next(question for question in asked(answerer, lesson=slug) if question.block == block)
+    return reveal_answer(answerer, question, CATALOGUE.lesson(slug).block(block), START)
 
 
-def test_words_of_a_lesson_come_with_their_probabilities(explore):
+def test_words_of_a_lesson_come_with_their_probabilities(answerer):
     model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
     ids = tokenizer("Rome is the capital city of [MASK].", return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     probabilities = model(**ids).logits[0, at].detach().softmax(-1)
     italy, rome = (float(probabilities[tokenizer.vocab[word]]) for word in ("italy", "rome"))
-    shares = revealed(explore, "sure-and-wrong", "paris-is")["shares"]
+    shares = revealed(answerer, "sure-and-wrong", "paris-is")["shares"]
     assert shares == pytest.approx([italy, rome, 1 - italy - rome], rel=0.1)  # in the precision of the page
 
 
-def test_the_question_on_a_share_explains_the_vote_of_each_person(explore):
-    questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
+def test_the_question_on_a_share_explains_the_vote_of_each_person(answerer):
+    questions = {question.block: question for question in asked(answerer, lesson="sure-and-wrong")}
     assert questions["share-rome"].prompt.endswith("where would most of them be?")
     assert questions["share-rome"].choices == ("*berlin*", "*germany*", "every other piece")
-    reply = revealed(explore, "sure-and-wrong", "share-rome")
+    reply = revealed(answerer, "sure-and-wrong", "share-rome")
     assert sum(reply["shares"]) == pytest.approx(1) and reply["after"] and "right" not in reply
 
 
-def test_a_class_begins_with_the_requested_question(explore):
-    blocks = [question.block for question in asked(explore, lesson="sure-and-wrong")]
-    later = [question.block for question in asked(explore, lesson="sure-and-wrong", first="not-an-animal")]
+def test_a_class_begins_with_the_requested_question(answerer):
+    blocks = [question.block for question in asked(answerer, lesson="sure-and-wrong")]
+    later = [question.block for question in asked(answerer, lesson="sure-and-wrong", first="not-an-animal")]
     assert later == blocks[2:] and blocks[2] == "not-an-animal"
     with pytest.raises(ExplorerError, match=r"first: got 'in-your-words'; wanted one of paris-is, "):
-        asked(explore, lesson="sure-and-wrong", first="in-your-words")
+        asked(answerer, lesson="sure-and-wrong", first="in-your-words")
 
 
-def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore):
+def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(answerer):
     block = read_lesson(ODD, "x").blocks[0]
-    facts = grading.facts_for(explore, block.link, START)
+    facts = grading.facts_for(answerer, block.link, START)
     assert lesson_shares(block, facts) == {} and grading.grade(block, 0, facts).key == 1
 
 
@@ -79,8 +79,8 @@ def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore):
     ("choices", "wanted"),
     [(("italy", "paris", "something else"), "paris"), (("italy", "now", "something else"), "something else")],
 )
-def test_a_teachers_own_question_names_berts_first_answer(explore, choices, wanted):
+def test_a_teachers_own_question_names_berts_first_answer(answerer, choices, wanted):
     link = "/?view=fill-mask&text=The+capital+of+France+is+[MASK]."
     given = {"prompt": "What would BERT put here?", "choices": list(choices), "link": link}
-    reply = reveal_answer(explore, *asked(explore, question=given), None, START)
+    reply = reveal_answer(answerer, *asked(answerer, question=given), None, START)
     assert [choices[at] for at in reply["right"]] == [wanted] and reply["shares"][-1] > 0.5

@@ -14,7 +14,7 @@ from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.endpoints import make_endpoints
 from bertexplorer.api.perform import InProcess
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -86,8 +86,8 @@ def settings(tiny: Tiny, tmp_path: Path) -> Settings:
 @pytest.fixture
 def in_process(settings: Settings) -> InProcess:
     """The backend of this process."""
-    explore = Explore(CheckpointRegistry(settings).for_owner(""))
-    return InProcess(explore, Admission(RequestQueues(cores=2, quick_waiting=200)), opening(settings))
+    answerer = Answerer(CheckpointRegistry(settings).for_owner(""))
+    return InProcess(answerer, Admission(RequestQueues(cores=2, quick_waiting=200)), opening(settings))
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class Loading:
 def test_a_fetched_checkpoint_is_loaded_where_answers_are_computed(in_process: InProcess) -> None:
     backend: Any = Loading(error_reply(ExplorerError("It does not fit.")))
     api = FastAPI()
-    api.include_router(checkpoints.routes(in_process.explore, in_process.admission, backend))
+    api.include_router(checkpoints.routes(in_process.answerer, in_process.admission, backend))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await api({**scope, "state": {"owner": OWNER}}, receive, send)
@@ -102,4 +102,4 @@ def test_a_fetched_checkpoint_is_loaded_where_answers_are_computed(in_process: I
     fetched = TestClient(app).post("/api/v1/checkpoints", json={"name": "little"})
     assert fetched.status_code == 422 and fetched.json()["detail"] == "It does not fit."
     assert backend.calls == [Call("load", "", OWNER, {"checkpoint": "little", "precision": "auto"})]
-    assert backend.calls[0].routing_key[0] == "little" and not in_process.explore.registry.loaded
+    assert backend.calls[0].routing_key[0] == "little" and not in_process.answerer.registry.loaded

@@ -44,8 +44,8 @@ def test_workers_answer_like_this_process_and_find_new_checkpoints(
     assert answer(pool, analysis_call("A [MASK].", "later")).status == 422
     shutil.copytree(settings.models_dir / "little", settings.models_dir / "later")
     assert answer(pool, analysis_call("A [MASK].", "later")).status == 200
-    key, _ = in_process.explore.for_owner(OWNER).save_upload(
-        in_process.explore.lines, b"One line.\nAnother line.\n", "a.txt"
+    key, _ = in_process.answerer.for_owner(OWNER).save_upload(
+        in_process.answerer.lines, b"One line.\nAnother line.\n", "a.txt"
     )
     search = view_call("A line.", "search", options={"lines": key})
     assert answer(pool, search).status == 200, "this builds the index"

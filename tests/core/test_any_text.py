@@ -17,7 +17,7 @@ from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Figure as Marks
 from bertexplorer.core import export
-from bertexplorer.core.ask import VIEWS, Answer, Explore
+from bertexplorer.core.ask import VIEWS, Answer, Answerer
 from bertexplorer.core.state import State, to_link
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.model.text import Span
@@ -75,11 +75,11 @@ def states(view: str) -> st.SearchStrategy[State]:
 
 
 @pytest.fixture(scope="module")
-def explore(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Explore:
+def answerer(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Answerer:
     folder = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
         shutil.copytree(tiny(name), folder / "models" / name)
-    return Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
+    return Answerer(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
 
 
 def no_constant(name: str) -> None:
@@ -87,11 +87,11 @@ def no_constant(name: str) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> None:
+def test_any_input_gives_an_answer_or_an_error(answerer: Answerer, view: str) -> None:
     @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
     def check_any(state: State) -> None:
-        answer = explore.answer(state)
+        answer = answerer.answer(state)
         to_link(state, {})
         if answer.figure is None:
             assert len(answer.error) > 10 and answer.error.rstrip("”’)")[-1:] in (".", "!", "?"), answer.error
@@ -111,15 +111,15 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
                 figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert figure_json["data"] and figure_json["layout"]["height"] >= 100
                 Figure(figure_json)  # raises ValueError for a property that plotly does not know
-        exported(VIEWS[view], explore, answer)
+        exported(VIEWS[view], answerer, answer)
 
     check_any()
 
 
-def exported(view: View, explore: Explore, answer: Answer) -> None:
+def exported(view: View, answerer: Answerer, answer: Answer) -> None:
     """The rows hold finite numbers, as a table and as JSON; the exported program can be parsed."""
     checkpoint, state = answer.checkpoint, answer.state
-    rows, options = view.analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
+    rows, options = view.analysis.rows(answerer.analyse(checkpoint, state)), answerer.options(state)
     for name, cell in [pair for row in rows for pair in row.items()]:
         assert not isinstance(cell, float) or math.isfinite(cell), (name, cell)
     table = list(csv.reader(io.StringIO(as_csv(rows), newline="")))

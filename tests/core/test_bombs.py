@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bertexplorer.core.ask import VIEWS, Explore
+from bertexplorer.core.ask import VIEWS, Answerer
 from bertexplorer.core.state import State, read_spans
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
@@ -21,16 +21,16 @@ SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)
 
 
 @pytest.fixture(scope="module")
-def explore(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Explore:
+def answerer(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Answerer:
     folder = tmp_path_factory.mktemp("bombs")
     shutil.copytree(tiny("bert"), folder / "models" / "bert")
-    explorer = Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
+    explorer = Answerer(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
     explorer.answer(State("The cat sat.", checkpoint="bert", precision="fp32"))
     return explorer
 
 
 @pytest.mark.parametrize("view", [name for name, view in VIEWS.items() if view.text])
-def test_every_view_answers_quickly(explore: Explore, view: str) -> None:
+def test_every_view_answers_quickly(answerer: Answerer, view: str) -> None:
     plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
     words = [
         setting.name
@@ -40,7 +40,7 @@ def test_every_view_answers_quickly(explore: Explore, view: str) -> None:
     texts = [replace(plain, text=bomb) for bomb in SIGNS]
     for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
         started = time.perf_counter()
-        answer = explore.answer(state)
+        answer = answerer.answer(state)
         assert time.perf_counter() - started < SOON, (state.text[:20], [*state.options])
         assert answer.figure is not None or "Internal error" not in answer.error
         assert len(answer.error) < 2_000, answer.error[:200]

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bertexplorer.core import compare
-from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.ask import DEFAULTS, Answerer
 from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
@@ -33,19 +33,19 @@ SERIES = [saved.name for saved in catalogue.snapshots()]
 
 
 @pytest.fixture(scope="module")
-def explore() -> Explore:
-    return Explore(CheckpointRegistry())
+def answerer() -> Answerer:
+    return Answerer(CheckpointRegistry())
 
 
-def test_checkpoints_of_a_training_are_in_order(explore: Explore) -> None:
-    sides = compare.comparison_sides(explore.registry, SUITE)
+def test_checkpoints_of_a_training_are_in_order(answerer: Answerer) -> None:
+    sides = compare.comparison_sides(answerer.registry, SUITE)
     assert [side.state.checkpoint for side in sides] == SERIES
     assert [side.name for side in sides if side.checkpoint is None] == ["tiny, step 300"]
 
 
-def test_a_suite_follows_the_checkpoints_of_a_training(explore: Explore) -> None:
+def test_a_suite_follows_the_checkpoints_of_a_training(answerer: Answerer) -> None:
     """The curve has the shares that each checkpoint reaches alone."""
-    comparison = explore.answer(SUITE).comparison
+    comparison = answerer.answer(SUITE).comparison
     assert (
         comparison is not None
         and comparison.name == "8 checkpoints"
@@ -54,17 +54,17 @@ def test_a_suite_follows_the_checkpoints_of_a_training(explore: Explore) -> None
     )
     (mark, _) = comparison.figure.panels[0].marks
     line = mark.lines[-1]
-    alone = [explore.analyse(explore.registry.get(name), SUITE).total.right for name in SERIES]
+    alone = [answerer.analyse(answerer.registry.get(name), SUITE).total.right for name in SERIES]
     assert list(line.values) == pytest.approx(alone)
     assert mark.steps == ["0", "10", "30", "100", "300", "1,000", "2,000", "2,927"]
 
 
-def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
+def test_several_named_checkpoints_are_compared(answerer: Answerer) -> None:
     options = {**SUITE.options, "most": 20}  # with fewer cases no difference is beyond chance
     state = replace(SUITE, options=options, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
-    comparison = explore.answer(state).comparison
+    comparison = answerer.answer(state).comparison
     assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
-    results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
+    results = [answerer.analyse(answerer.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
     bars = comparison.figure.panels[0].marks[0].bars
     assert [bar.value for bar in bars] == pytest.approx([outcome.total.right for outcome in results])
     ours, *theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results)
@@ -81,26 +81,26 @@ def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
 
 
 @pytest.mark.parametrize("state", [SUITE, replace(SUITE, against="another checkpoint", other="tiny, tiny@0")])
-def test_the_table_has_the_answers_of_every_side(explore: Explore, state: State) -> None:
+def test_the_table_has_the_answers_of_every_side(answerer: Answerer, state: State) -> None:
     state = replace(state, options={**SUITE.options, "most": 4})
-    table = explore.answer(state).cases
-    names = [side.state.checkpoint for side in compare.comparison_sides(explore.registry, state) if side.checkpoint]
+    table = answerer.answer(state).cases
+    names = [side.state.checkpoint for side in compare.comparison_sides(answerer.registry, state) if side.checkpoint]
     assert table is not None and len(table["sides"]) == len(names) > 1
     for i, name in enumerate(names):
-        alone = explore.answer(replace(state, checkpoint=name, against="")).cases
+        alone = answerer.answer(replace(state, checkpoint=name, against="")).cases
         assert alone is not None and alone["sides"] == []
         assert [row["others"][i]["right"] for row in table["rows"]] == [row["right"] for row in alone["rows"]]
 
 
-def test_the_export_has_every_side(explore: Explore) -> None:
-    _, content = explore.export(SUITE, "csv")
+def test_the_export_has_every_side(answerer: Answerer) -> None:
+    _, content = answerer.export(SUITE, "csv")
     rows = list(csv.DictReader(io.StringIO(content)))
     assert len(rows) == SUITE.options["most"] * len(SERIES) and len({row["side"] for row in rows}) == len(SERIES)
     first = {row["side"]: row for row in reversed(rows)}
     made = {side: row["made_with"] for side, row in first.items()}
     assert len(set(made.values())) == len(SERIES) and all("checkpoint tiny" in line for line in made.values())
     assert sum(bool(row["made_with"]) for row in rows) == len(SERIES), "once for each side"
-    _, content = explore.export(SUITE, "json")
+    _, content = answerer.export(SUITE, "json")
     whole = json.loads(content)
     assert len(whole["rows"]) == len(rows) and {row["side"] for row in whole["summary"]} == {r["side"] for r in rows}
     assert {row["against"] for row in whole["tests"]} == {"tiny, step 300"} and len(whole["tests"]) == len(SERIES) - 1
@@ -117,11 +117,11 @@ def test_the_export_has_every_side(explore: Explore) -> None:
     ids=["training", "random", "text", "checkpoint"],
 )
 def test_the_exported_python_has_every_side(
-    explore: Explore, state: State, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    answerer: Answerer, state: State, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    rows = json.loads(explore.export(state, "json")[1])["rows"]
-    exec(explore.export(state, "python")[1], {})
+    rows = json.loads(answerer.export(state, "json")[1])["rows"]
+    exec(answerer.export(state, "python")[1], {})
     printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
 
     def numbers(rows: list[dict[str, object]]) -> list[list[object]]:
@@ -130,8 +130,8 @@ def test_the_exported_python_has_every_side(
     assert numbers(printed) == numbers(rows) and len({row["side"] for row in printed}) > 1
 
 
-def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Path) -> None:
-    here = copy(explore)
+def test_exports_of_uploaded_rows_name_their_file(answerer: Answerer, tmp_path: Path) -> None:
+    here = copy(answerer)
     here.rows = RowUploads(tmp_path)
     key, _ = here.save_upload(here.rows, b"good,bad\nThe cat sat.,The cat sit.\n", "crows.csv")
     state = replace(SUITE, options={**SUITE.options, "rows": key}, against="")
@@ -152,26 +152,26 @@ def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Pa
         ({"against": "another text", "other": "x"}, "not about the text"),
     ],
 )
-def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, message: str) -> None:
-    answer = explore.answer(replace(SUITE, **change))
+def test_impossible_comparisons_are_reported_next_to_the_answer(answerer: Answerer, change: dict, message: str) -> None:
+    answer = answerer.answer(replace(SUITE, **change))
     assert not answer.error and answer.figure is not None and answer.comparison is not None
     assert message in answer.comparison.said and answer.comparison.figure is None
 
 
 def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
-    explore: Explore, monkeypatch: pytest.MonkeyPatch
+    answerer: Answerer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare, "MAX_SIDES", 4)
-    names = compare.training_series(explore.registry, SUITE)
+    names = compare.training_series(answerer.registry, SUITE)
     assert len(names) <= 4 and names[0] == SERIES[0] and names[-1] == SERIES[-1] and "tiny@300" in names
     with pytest.raises(ExplorerError, match="5 checkpoints were named; 4 fit"):
-        compare.comparison_sides(explore.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
+        compare.comparison_sides(answerer.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
 
 
 @pytest.mark.parametrize("view", ["fill-mask", "left-context"])
-def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(explore: Explore, view: str) -> None:
+def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(answerer: Answerer, view: str) -> None:
     state = State("They live in the United [MASK] of America.", view=view, options=DEFAULTS[view])
     for name in ("tiny@0", "tiny", "mini"):
-        panels = explore.answer(replace(state, checkpoint=name)).figure.panels
+        panels = answerer.answer(replace(state, checkpoint=name)).figure.panels
         bars = [panel.marks[0] for panel in panels if panel.marks[0].kind == "bars"]
         assert bars and all(mark.high == 1 for mark in bars), name

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bertexplorer.core.ask import Explore, opening, with_example
+from bertexplorer.core.ask import Answerer, opening, with_example
 from bertexplorer.learn.expressions import Expression
 from bertexplorer.learn.grading import facts_of
 from bertexplorer.settings import Settings
@@ -15,9 +15,9 @@ from bertexplorer.views.view import Example
 
 
 @pytest.fixture(scope="module")
-def explore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explore]:
+def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answerer]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), precision="fp32")
-    yield Explore(CheckpointRegistry(settings))
+    yield Answerer(CheckpointRegistry(settings))
 
 
 EXAMPLES = [
@@ -29,9 +29,9 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("view", "example"), EXAMPLES, ids=[f"{slug}-{one.label}" for slug, one in EXAMPLES])
-def test_the_example_shows_its_point(explore: Explore, view: str, example: Example) -> None:
-    start = opening(explore.registry.settings)
+def test_the_example_shows_its_point(answerer: Answerer, view: str, example: Example) -> None:
+    start = opening(answerer.registry.settings)
     state = with_example(example, replace(start, view=view, checkpoint=VIEWS[view].checkpoint or start.checkpoint))
-    facts = facts_of(explore, state)
+    facts = facts_of(answerer, state)
     expression = Expression.read(example.shows, facts)
     assert expression.holds(facts), expression.unmet(facts)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.ask import DEFAULTS, Answerer
 from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -83,7 +83,7 @@ def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Tiny) -> None:
     assert [page["text"], *filter(None, [page.get("pair"), page.get("other")])] == list(case.texts)
     options = {**DEFAULTS[view], **page.get("options", {})}
     state = State("", checkpoint=TUNED if view == "answer" else "mini")
-    answer = Explore(CheckpointRegistry(Settings(models_dir=tiny(TUNED).parent))).answer(
+    answer = Answerer(CheckpointRegistry(Settings(models_dir=tiny(TUNED).parent))).answer(
         replace(state, **{**page, "options": options})
     )
     assert answer.error == "" and answer.said and (answer.comparison is None) is ("other" not in page)

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import httpx
 
 from bertexplorer.cli import main
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.runs.service import RunService
 from bertexplorer.server.application import add_layers, create_api
@@ -60,9 +60,9 @@ def serve() -> Iterator[httpx.Client]:
         registry = CheckpointRegistry(server.settings)
         server.service = RunService(registry, server.settings)
         server.service.supervisor.slots = 0
-        explore = Explore(registry.for_owner(""), server.service.quota)
+        answerer = Answerer(registry.for_owner(""), server.service.quota)
         queues = RequestQueues(limit=server.settings.tokens)
-        api = create_api(explore, queues, opening(server.settings), server.service)
+        api = create_api(answerer, queues, opening(server.settings), server.service)
         server.listen(add_layers(api, server.settings, SIGNER, Readiness()))
         with httpx.Client(base_url=f"{server.url}/api/v1", timeout=600) as client:
             yield client

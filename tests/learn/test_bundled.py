@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue, views_of
@@ -46,12 +46,12 @@ def minutes_of(lesson):
 
 
 @pytest.fixture(scope="module")
-def explore(tmp_path_factory):
-    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+def answerer(tmp_path_factory):
+    return Answerer(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
 
 
 @pytest.mark.parametrize("slug", CATALOGUE.files)
-def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore):
+def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, answerer):
     lesson = CATALOGUE.lesson(slug)
     assert not lesson.problems
     assert 3 <= lesson.about["minutes"] <= 5 and lesson.about["sources"]
@@ -60,7 +60,7 @@ def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore)
         if block.link.startswith(PREFIX):
             recording(block.link)
         elif block.link:
-            grading.state_of(explore, block.link, START)
+            grading.state_of(answerer, block.link, START)
 
 
 def test_lessons_on_a_view_begin_with_those_that_show_it_most():
@@ -81,21 +81,22 @@ def test_every_prediction_states_what_its_feedback_expects():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", CATALOGUE.files)
-def test_every_claim_key_and_example_holds(slug, explore):
-    lines = list(check(explore, CATALOGUE.lesson(slug), START))
+def test_every_claim_key_and_example_holds(slug, answerer):
+    lines = list(check(answerer, CATALOGUE.lesson(slug), START))
     assert [line for line in lines if line.wrong or "the feedback expects" in line.text] == []
     assert {line.block for line in lines} >= {
         f"claim {block.id}" for block in CATALOGUE.lesson(slug).blocks if block.kind == "claim"
     }
 
 
-def test_a_check_on_another_checkpoint_is_reported(explore):
+def test_a_check_on_another_checkpoint_is_reported(answerer):
     lesson, notice = (
         replace(CATALOGUE.lesson("two-blanks"), parts=()),
         "written for mini; what it says need not hold on ",
     )
     right = {
-        name: [line.text for line in check(explore, lesson, START, name) if not line.wrong] for name in ("mini", "tiny")
+        name: [line.text for line in check(answerer, lesson, START, name) if not line.wrong]
+        for name in ("mini", "tiny")
     }
     assert right == {"mini": [], "tiny": [f"{notice}tiny"]}
 
@@ -141,10 +142,10 @@ WRONG = {  # a block -> the reported problem
 
 
 @pytest.mark.parametrize("block", WRONG)
-def test_failed_checks_are_reported_with_their_line(block, explore):
+def test_failed_checks_are_reported_with_their_line(block, answerer):
     lesson = read_lesson(f"{HEAD}\n\n```{block}\n```", "x")
     assert not lesson.problems
-    wrong_lines = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
+    wrong_lines = [line for line in check(answerer, lesson, START) if line.wrong and line.line == 12]
     assert len(wrong_lines) == 1
     with pytest.raises(ExplorerError, match=WRONG[block]):
         raise ExplorerError(wrong_lines[0].text)
@@ -160,8 +161,8 @@ def test_failed_checks_are_reported_with_their_line(block, explore):
         "/?view=bertviz&text=A+cat.: attention(1, 0, 'a', 'cat')",
     ],
 )
-def test_numbers_counted_from_1_never_count_from_the_end(call, explore):
+def test_numbers_counted_from_1_never_count_from_the_end(call, answerer):
     link, _, source = call.partition(": ")
-    facts = grading.facts_for(explore, link, START)
+    facts = grading.facts_for(answerer, link, START)
     with pytest.raises(ExplorerError, match="There is no (sentence|layer|head|token) "):
         Expression.read(source, facts).value(facts)

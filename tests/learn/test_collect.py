@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.cli import main
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.learn import collect
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.lesson import read_lesson
@@ -26,8 +26,8 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
-def explore() -> Explore:
-    return Explore(CheckpointRegistry())
+def answerer() -> Answerer:
+    return Answerer(CheckpointRegistry())
 
 
 @pytest.fixture
@@ -43,17 +43,17 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def rows_of(explore: Explore, *paths: Path) -> list[dict[str, object]]:
-    return list(collect.collect(explore, CATALOGUE, paths, opening(Settings())))
+def rows_of(answerer: Answerer, *paths: Path) -> list[dict[str, object]]:
+    return list(collect.collect(answerer, CATALOGUE, paths, opening(Settings())))
 
 
-def test_answers_are_graded_from_the_lesson(explore: Explore, write: Write) -> None:
+def test_answers_are_graded_from_the_lesson(answerer: Answerer, write: Write) -> None:
     key = next(i for i, block in enumerate(LESSON.questions) if block.kind == "predict")
     predict = LESSON.questions[key]
     marks = {}
     for choice in range(len(predict.items)):
         # the file calls itself right, which counts for nothing
-        [row] = rows_of(explore, write("ada", {predict.id: {"answer": choice, "attempt": 1, "right": True}}))
+        [row] = rows_of(answerer, write("ada", {predict.id: {"answer": choice, "attempt": 1, "right": True}}))
         marks[choice] = row[f"next-sentence/{predict.id}"]
         assert row["student"] == "ada" and row["problem"] == "" and row["right"] == marks[choice]
     assert sorted(marks.values()) == [0] * (len(marks) - 1) + [1]
@@ -61,15 +61,15 @@ def test_answers_are_graded_from_the_lesson(explore: Explore, write: Write) -> N
     assert len(unanswered) == len(LESSON.questions) - 1
 
 
-def test_a_find_is_graded_by_the_view_that_was_left(explore: Explore, write: Write) -> None:
+def test_a_find_is_graded_by_the_view_that_was_left(answerer: Answerer, write: Write) -> None:
     [find] = [block for block in LESSON.questions if block.kind == "find"]
     column = f"next-sentence/{find.id}"
     text, _, pair = find.fields["example"].partition(" | ")
     works = f"/?view=next-sentence&text={text}&pair={pair}"
     fails = find.link
-    graded = [rows_of(explore, write("b", {find.id: {"answer": None, "link": link}}))[0] for link in (works, fails)]
+    graded = [rows_of(answerer, write("b", {find.id: {"answer": None, "link": link}}))[0] for link in (works, fails)]
     assert [row[column] for row in graded] == [1, 0]
-    [elsewhere] = rows_of(explore, write("c", {find.id: {"answer": None, "link": "/?view=layers&text=a+[MASK]"}}))
+    [elsewhere] = rows_of(answerer, write("c", {find.id: {"answer": None, "link": "/?view=layers&text=a+[MASK]"}}))
     assert elsewhere[column] == "" and "shows the view layers; wanted next-sentence" in str(elsewhere["problem"])
 
 
@@ -85,17 +85,17 @@ def test_a_find_is_graded_by_the_view_that_was_left(explore: Explore, write: Wri
     ],
 )
 def test_a_file_of_another_lesson_or_version_is_named(
-    more: dict[str, Any], words: str, explore: Explore, write: Write
+    more: dict[str, Any], words: str, answerer: Answerer, write: Write
 ) -> None:
-    [row] = rows_of(explore, write("d", {LESSON.questions[0].id: {"answer": 0}}, **more))
+    [row] = rows_of(answerer, write("d", {LESSON.questions[0].id: {"answer": 0}}, **more))
     assert words in str(row["problem"]) and row["file"] == "d.html"
 
 
-def test_files_without_answers_are_named(explore: Explore, tmp_path: Path) -> None:
+def test_files_without_answers_are_named(answerer: Answerer, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p>hello</p>")
     (tmp_path / "b.html").write_bytes(b"\xff\xfe")
     (tmp_path / "c.html").write_text(f'<meta name="{collect.META}" content="{"[" * 5000}">')
-    problems = [str(row["problem"]) for row in rows_of(explore, *sorted(tmp_path.glob("*.html")))]
+    problems = [str(row["problem"]) for row in rows_of(answerer, *sorted(tmp_path.glob("*.html")))]
     assert all(
         part in problem for part, problem in zip(("no answers", "UTF-8", "cannot be read"), problems, strict=True)
     )
@@ -103,7 +103,7 @@ def test_files_without_answers_are_named(explore: Explore, tmp_path: Path) -> No
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
 def test_a_broken_file_is_named_and_the_others_are_graded(
-    explore: Explore, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answerer: Answerer, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = {LESSON.questions[0].id: {"answer": 0}}
     good, strange = write("good", answer), write("strange", {LESSON.questions[0].id: {"answer": {"a": []}}})
@@ -111,7 +111,7 @@ def test_a_broken_file_is_named_and_the_others_are_graded(
     broken.write_text("<p><![x\n<p>", "utf-8")
     os.mkfifo(pipe)
     paths = (broken, pipe, tmp_path, Path("/dev/zero"), strange, good)
-    rows = rows_of(explore, *paths)
+    rows = rows_of(answerer, *paths)
     problems = [str(row["problem"]) for row in rows]
     assert "it is not a page that can be read" in problems[0]
     assert all("wanted a file" in problem for problem in problems[1:4])
@@ -122,7 +122,7 @@ def test_a_broken_file_is_named_and_the_others_are_graded(
         raise ZeroDivisionError
 
     monkeypatch.setattr(collect, "is_right", fails)
-    [row] = rows_of(explore, good)
+    [row] = rows_of(answerer, good)
     assert row["problem"] == "it cannot be graded (ZeroDivisionError); ask for the file again"
 
 

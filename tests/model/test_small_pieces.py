@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer as Backend, models, normalizers, pr
 import bertexplorer as bx
 from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.cli import main as cli
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import read_language
 from bertexplorer.model.load import load
@@ -237,8 +237,8 @@ def test_python_the_command_line_and_the_page_say_it(capsys: pytest.CaptureFixtu
     assert said in bx.tokenization(text, checkpoint="mini").notes
     assert cli(["tokenization", text, "--checkpoint", "mini"]) == 0
     assert f"note: {said}" in capsys.readouterr().err
-    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
-    answer = explore.answer(replace(opening(explore.registry.settings), text=text))
+    answerer = Answerer(CheckpointRegistry(Settings(precision="fp32")))
+    answer = answerer.answer(replace(opening(answerer.registry.settings), text=text))
     assert said in answer.strip["notes"]
 
 

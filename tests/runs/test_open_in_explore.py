@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.core.link import restore_state
 from bertexplorer.runs import report
 from bertexplorer.runs.run_folder import Run
@@ -85,9 +85,9 @@ def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
     (folder / "spec.json").write_text(json.dumps(spec))
     detail = RunDetail(Run(ID, folder=folder, spec=spec), [], {}, best, {})
     (link,) = [found for found in addresses(detail) if found["view"] == "attention"]
-    explore = Explore(CheckpointRegistry(settings))
+    answerer = Answerer(CheckpointRegistry(settings))
     query = link | {"layer": "1", "head": "1"}
-    state, notice = restore_state(explore, query, opening(settings))
-    answer = explore.answer(state)
+    state, notice = restore_state(answerer, query, opening(settings))
+    answer = answerer.answer(state)
     assert not notice and answer.title.endswith("before") and answer.comparison is not None
     assert answer.comparison.name.endswith("best")

@@ -33,7 +33,7 @@ from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, server_config, warm_up
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.core.ask import Explore
+from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.runs.service import RunService
 from tests.server.talk import VIEW
@@ -87,12 +87,12 @@ def alone(tmp_path: Path) -> Callable[..., Alone]:
 class Api:
     """The routes of the Explore page alone, called by the browser of *owner*."""
 
-    def __init__(self, explore: Explore, opening: State) -> None:
-        self.explore, self.opening, self.queues, self.owner = explore, opening, RequestQueues(), "a" * 32
+    def __init__(self, answerer: Answerer, opening: State) -> None:
+        self.answerer, self.opening, self.queues, self.owner = answerer, opening, RequestQueues(), "a" * 32
         routed = FastAPI()
         admission = Admission(self.queues)
-        backend = InProcess(explore, admission, opening)
-        routed.include_router(view.routes(explore, admission, opening, LessonCatalogue(()), backend))
+        backend = InProcess(answerer, admission, opening)
+        routed.include_router(view.routes(answerer, admission, opening, LessonCatalogue(()), backend))
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             scope.setdefault("state", {})["owner"] = self.owner
@@ -149,8 +149,8 @@ class Running(Listening):
         self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
-        explore = Explore(self.library.for_owner(""), self.service.quota)
-        self.mounted = mount_page(self.settings, explore, self.queues, self.service)
+        answerer = Answerer(self.library.for_owner(""), self.service.quota)
+        self.mounted = mount_page(self.settings, answerer, self.queues, self.service)
         self.listen(add_layers(self.mounted, self.settings, SIGNER, self.ready))
         warm_up(self.library, self.settings, self.ready)
 

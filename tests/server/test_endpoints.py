@@ -221,7 +221,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Makes every call go on until it is stopped. The list says which have been stopped."""
     stopped: list[str] = []
 
-    def go_on(explore: Any, call: Any) -> Any:
+    def go_on(answerer: Any, call: Any) -> Any:
         try:
             while True:
                 progress.check()

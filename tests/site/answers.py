@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
-from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.settings import Settings
 from bertexplorer.site.pages import supports
 from bertexplorer.store.registry import CheckpointRegistry
@@ -82,8 +82,8 @@ def without_controls(golden: dict[str, Any]) -> dict[str, Any]:
 
 def answered(state: dict[str, Any]) -> dict[str, Any]:
     """What the server answers to *state*, in the form of a golden file."""
-    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
-    first = opening(explore.registry.settings)
-    shown = json.loads(perform(explore, first, Call("view", "", "", {"state": state})).body)
-    rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state})).body)["rows"]
+    answerer = Answerer(CheckpointRegistry(Settings(precision="fp32")))
+    first = opening(answerer.registry.settings)
+    shown = json.loads(perform(answerer, first, Call("view", "", "", {"state": state})).body)
+    rows = json.loads(perform(answerer, first, Call("export", "json", "", {"state": state})).body)["rows"]
     return {**normalised({key: shown[key] for key in PARTS if key in shown}), "rows": normalised(rows)}
