@@ -23,9 +23,9 @@ from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.batch_sampler import shuffled_batches
-from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.finetuning.run import FinetuningRun
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale
-from bertexplorer.training.loop import Budget, State, train
+from bertexplorer.training.loop import Budget, LoopState, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.run_process import keep_freed_memory
 
@@ -53,7 +53,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         specs.write_run_folder(folder, specs.make_spec("classification", "mini", str(MINI), settings), rows, rows[:8])
-        run = Run(folder, *specs.read_run(folder), lambda: False)
+        run = FinetuningRun(folder, *specs.read_run(folder), lambda: False)
         learner, items, _ = run.learner()
         tuning, config = run.tuning, learner.checkpoint.config
         torch.set_num_threads(threads)
@@ -66,7 +66,9 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
         batches = run.batches(learner, items, as_they_come if same else shuffled_batches)
         steps = run.steps
-        went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
+        went = train(
+            workers, optimiser, batches, LoopState(), learning=run.learning, budget=Budget(steps=steps), seed=0
+        )
         next(went)  # the first step allocates its memory
         began = time.perf_counter()
         count = sum(1 for _ in went)

@@ -17,7 +17,7 @@ from bertexplorer.api.runs import owner
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import pretraining
 from bertexplorer.runs.experiments import MAX_MINUTES, Arm, ExperimentService, Trial
-from bertexplorer.runs.pretraining import WORDS, Curve
+from bertexplorer.runs.pretraining import WORDS, PretrainingCurve
 from bertexplorer.runs.service import Action
 from bertexplorer.store import uploads
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS, Experiment, verdicts
@@ -99,7 +99,7 @@ def trial_json(trial: Trial) -> dict[str, Any]:
 
 def report(trial: Trial) -> dict[str, Any]:
     """The fields of TrialReportModel."""
-    curves = [Curve(arm.name, arm.events) for arm in trial.arms]
+    curves = [PretrainingCurve(arm.name, arm.events) for arm in trial.arms]
     measure, unit = trial.experiment.measure, trial.experiment.unit
     drawable = any(curve.points(measure, unit) for curve in curves)
     possible = {"stop": trial.live, "resume": trial.resumable, "delete": not trial.live}

@@ -28,7 +28,7 @@ ATTEMPTS = 5  # to read a folder or a state that changes meanwhile
 KEPT_STATES = 2
 
 Blob = tuple[str, int]  # its name below URL/blobs, and its size in bytes
-State = dict[str, tuple[Blob, ...]]  # path in the folder -> its contents
+FolderState = dict[str, tuple[Blob, ...]]  # path in the folder -> its contents
 
 
 class StorageError(OSError):
@@ -66,7 +66,7 @@ class RemoteFolder:
         self.url = url.rstrip("/")
         self.owner = ""  # our name as a writer; "" before `take_ownership`
         self.state_name = ""  # of the state that was last written or read
-        self.states: list[State] = []  # the last ones that were written or read
+        self.states: list[FolderState] = []  # the last ones that were written or read
         self.digests: dict[str, tuple[int, int, str]] = {}  # path -> size, mtime in ns, sha256
         options: dict[str, Any] = {"auto_mkdir": True} if self.url.startswith(("file:", "local:")) else {}
         with storage_errors(self.url):
@@ -75,7 +75,7 @@ class RemoteFolder:
             self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **options)
 
     @property
-    def state(self) -> State:
+    def state(self) -> FolderState:
         return self.states[-1] if self.states else {}
 
     def names(self, kind: str) -> list[str]:
@@ -221,7 +221,7 @@ class RemoteFolder:
         self.state_name, self.states = name, [state]
         return True
 
-    def read_state(self, names: list[str]) -> tuple[str, State] | None:
+    def read_state(self, names: list[str]) -> tuple[str, FolderState] | None:
         """The last complete state among *names*, with its name."""
         for name in reversed(names):
             with suppress(ValueError):  # incomplete: some storage shows files that are still being written
@@ -276,7 +276,7 @@ def size_and_time(path: Path) -> tuple[int, int]:
     return (stat := path.stat()).st_size, stat.st_mtime_ns
 
 
-def parse_state(content: bytes) -> State:
+def parse_state(content: bytes) -> FolderState:
     """Raises ValueError if *content* is incomplete, or names a file outside the folder."""
     files: dict[str, list[Blob]] = json.loads(content)["files"]
     if outside := [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]:
@@ -291,7 +291,7 @@ def list_files(folder: Path) -> list[str]:
     return [path.as_posix() for path in visible if path.parts[0] not in LOCAL]
 
 
-def delete_others(folder: Path, wanted: State) -> None:
+def delete_others(folder: Path, wanted: FolderState) -> None:
     """Delete what the run has deleted, the manifest of a commit first."""
     extra = [path for path in list_files(folder) if path.split("/")[0] in PRUNED_FOLDERS and path not in wanted]
     for path in sorted(extra, key=lambda path: not path.endswith(MANIFEST)):

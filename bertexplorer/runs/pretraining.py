@@ -14,7 +14,7 @@ UNITS = {"minutes": "minutes of training", "step": "step"}
 
 
 @dataclass(frozen=True)
-class Curve:
+class PretrainingCurve:
     """One run, read from its events."""
 
     name: str
@@ -29,7 +29,7 @@ class Curve:
         ]
 
 
-def draw(curves: Sequence[Curve], measure: str, unit: str) -> Figure:
+def draw(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> Figure:
     """The *measure* of the experiment above, the other one below; a colour for each run."""
     panels: list[Panel] = []
     for kind in (measure, *(other for other in WORDS if other != measure)):
@@ -46,7 +46,7 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> Figure:
     return Figure(panels)
 
 
-def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
+def say(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> str:
     """Where each run began, and where it is now."""
     sentences = []
     for curve in curves:

@@ -68,10 +68,10 @@ def score(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Ev
     """Score the suite in *folder* from where it stopped. Yields each event after it is logged."""
     from bertexplorer.training.run_process import log_events
 
-    return log_events(folder, lambda ending: SuiteRun(folder, ending), stop)
+    return log_events(folder, lambda ending: QueuedSuite(folder, ending), stop)
 
 
-class SuiteRun:
+class QueuedSuite:
     """Scores the suite in *folder*."""
 
     def __init__(self, folder: Path, stop: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.store import sandbox
 from bertexplorer.training.data.decode import display_name
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Problem, Row, Table
+from bertexplorer.training.data.rows import Row, RowProblem, Table
 
 LARGE_BYTES = 1_000_000  # a larger file is parsed in a process of its own
 SECONDS, MEGABYTES = 60, 600
@@ -38,7 +38,7 @@ def read_table(file: Path) -> Table:
         raise ExplorerError(f"{file.name} cannot be read: {error.strerror}. Upload it again.") from error
     fields = parse_apart(file.name, table_as_json, str(file))
     rows = tuple(Row(line, cells) for line, cells in fields.pop("rows"))
-    problems = tuple(Problem(line, what) for line, what in fields.pop("problems"))
+    problems = tuple(RowProblem(line, what) for line, what in fields.pop("problems"))
     return Table(columns=tuple(fields.pop("columns")), rows=rows, problems=problems, **fields)
 
 

@@ -23,7 +23,7 @@ MAX_NONFINITE_STEPS = 20  # one after the other, before giving up
 
 
 @dataclass
-class State:
+class LoopState:
     """The progress of a run. Together with the weights and the optimiser's moments it allows an exact resume."""
 
     stretch: int = 0  # index of the stage of the run; the name in saved states
@@ -42,7 +42,7 @@ class Budget:
     steps: int = 0
     minutes: float = 0.0
 
-    def share(self, state: State) -> float:
+    def share(self, state: LoopState) -> float:
         """The share of the budget that is spent, 0 to 1."""
         if self.steps:
             return min(1.0, (state.step - state.begun_step) / self.steps)
@@ -97,7 +97,7 @@ def train(
     workers: DataParallel,
     optimiser: torch.optim.Optimizer,
     batches: Callable[[int], Sequence[Batch]],
-    state: State,
+    state: LoopState,
     *,
     learning: Learning,
     budget: Budget,

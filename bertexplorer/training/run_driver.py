@@ -17,7 +17,7 @@ from bertexplorer.model.scheduler import available_cores
 from bertexplorer.training import ownership
 from bertexplorer.training.checkpointing import commit, newest_first
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import State
+from bertexplorer.training.loop import LoopState
 
 
 class RunDriver(ABC):
@@ -37,7 +37,7 @@ class RunDriver(ABC):
         self.folder = folder
         self.stop = stop
         self.device = device
-        self.state = State()
+        self.state = LoopState()
         self.threads = threads or available_cores()
         torch.set_num_threads(self.threads)
         self.bf16 = resolve(precision, device) == torch.bfloat16
@@ -98,7 +98,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
 def write_training_state(
-    modules: nn.Module, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, **more: Any
+    modules: nn.Module, optimiser: torch.optim.Optimizer, state: LoopState, threads: int, folder: Path, **more: Any
 ) -> None:
     """Write training.safetensors with every trained parameter, and state.json with *state*, the `environment` and
     *more*."""
@@ -122,7 +122,7 @@ def environment(threads: int) -> dict[str, Any]:
 
 def read_training_state(
     modules: nn.Module, optimiser: torch.optim.Optimizer, threads: int, folder: Path
-) -> tuple[State, dict[str, Any], list[str]]:
+) -> tuple[LoopState, dict[str, Any], list[str]]:
     """Restore what `write_training_state` saved. Returns the State, the *more* that was saved with it, and the
     differences between the machines that may make the resume inexact."""
     tensors = load_file(folder / "training.safetensors")
@@ -139,7 +139,7 @@ def read_training_state(
     before = {key: saved.pop(key) for key in current}
     changed = [f"{key} was {before[key]}, is {current[key]}" for key in current if before[key] != current[key]]
     more = saved.pop("more", {})
-    return State(**saved), more, changed
+    return LoopState(**saved), more, changed
 
 
 def set_dropout(modules: nn.Module, share: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.data.rows import Row, RowProblem
 
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 Ability = Literal[
@@ -77,7 +77,7 @@ class Task(Protocol):
     def Options(self) -> type[Any]:
         """The dataclass of its settings."""
 
-    def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[Problem]]:
+    def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[RowProblem]]:
         """(the usable examples, the problems of the other rows)."""
         ...
 

@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.engine import masking as kinds
 from bertexplorer.runs import pretraining
-from bertexplorer.runs.pretraining import Curve
+from bertexplorer.runs.pretraining import PretrainingCurve
 from bertexplorer.views.masking import show as masking
 from bertexplorer.views.masking.compute import NOT_CHOSEN, Masked, Options
 from bertexplorer.views.sentence_pairs import show as sentence_pairs
@@ -33,11 +33,14 @@ def pairs(head: bool = True) -> SentencePairs:
     return SentencePairs(examples, np.array([0.9, 0.4, 0.8]) if head else np.full(3, np.nan))
 
 
-def curves(count: int = 2, steps: int = 2) -> list[Curve]:
+def curves(count: int = 2, steps: int = 2) -> list[PretrainingCurve]:
     def event(step: int, value: float) -> dict[str, Any]:
         return {"event": "evaluated", "step": step, "hours": step / 600, "probe": value, "pairs_accuracy": value / 2}
 
-    return [Curve(EVIL if i else "b", [event(s, 0.2 + 0.1 * s + 0.05 * i) for s in range(steps)]) for i in range(count)]
+    return [
+        PretrainingCurve(EVIL if i else "b", [event(s, 0.2 + 0.1 * s + 0.05 * i) for s in range(steps)])
+        for i in range(count)
+    ]
 
 
 DRAWN = {

@@ -10,7 +10,7 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.pool import DocumentPool
-from bertexplorer.training.pretraining.spec import Spec
+from bertexplorer.training.pretraining.spec import StageSpec
 from tests.tiny import WORDS, wordpiece
 
 Begin = Callable[..., Path]  # the fixture `begin`
@@ -78,7 +78,7 @@ def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Begin:
     return made
 
 
-def add_stage(folder: Path, **values: object) -> Spec:
+def add_stage(folder: Path, **values: object) -> StageSpec:
     stages = specs.read_stages(folder / "spec.json")
     stages.append(specs.make_spec({}, values, stages[-1]))
     specs.save_stages(stages, folder / "spec.json")

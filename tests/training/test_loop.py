@@ -17,7 +17,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
-from bertexplorer.training.loop import Budget, Prefetched, PrefetchedForGPU, State, StepResult, Window, train
+from bertexplorer.training.loop import Budget, LoopState, Prefetched, PrefetchedForGPU, StepResult, Window, train
 from bertexplorer.training.optimiser import Learning, adamw, rate
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
@@ -25,7 +25,7 @@ from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, DocumentPool, Examples
-from bertexplorer.training.pretraining.run import Run
+from bertexplorer.training.pretraining.run import PretrainingRun
 from bertexplorer.training.run_driver import set_dropout
 from bertexplorer.training.run_process import error_message
 from tests.tolerance import of_sum
@@ -37,7 +37,7 @@ CPU = torch.device("cpu")
 def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
     """Three steps over the same batches at a learning rate of 0."""
 
-    def made(dropout: float = 0.0, seed: int = 0, state: State | None = None) -> list[StepResult]:
+    def made(dropout: float = 0.0, seed: int = 0, state: LoopState | None = None) -> list[StepResult]:
         checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
         objective = MaskedLanguage(checkpoint, pairs=True)
         objective.modules.requires_grad_(True)
@@ -49,7 +49,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
             DataParallel(objective, 1, CPU, bf16=False),
             adamw(objective.modules, learning),
             lambda _: batches,
-            state or State(),
+            state or LoopState(),
             learning=learning,
             budget=Budget(steps=3),
             seed=seed,
@@ -70,7 +70,7 @@ def test_dropout_differs_between_steps_and_is_reproducible(
 
 
 def test_steps_are_counted_and_averaged(steps: Callable[..., list[StepResult]]) -> None:
-    state = State()
+    state = LoopState()
     result = steps(state=state)
     assert [s.step for s in result] == [1, 2, 3] and state.step == 3 and state.skipped == 0
     assert result[0].tokens == 23 + 9 and state.tokens == 3 * 32 and result[0].counts["nsp"] == 1
@@ -83,7 +83,7 @@ def test_steps_are_counted_and_averaged(steps: Callable[..., list[StepResult]]) 
 @pytest.mark.parametrize("static", [False, True])
 def test_text_and_masks_repeat_as_requested(static: bool, pool: DocumentPool, tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
-    run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
+    run = PretrainingRun(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     first, second, third = (batches(step) for step in (0, 1, 2))
     assert same(first, third, "original") and not same(first, second, "original")
@@ -93,7 +93,7 @@ def test_text_and_masks_repeat_as_requested(static: bool, pool: DocumentPool, to
 
 def test_batches_for_a_gpu_are_fewer_and_prepared_by_processes(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     values = {"batch_tokens": 2000, "lengths": "60:1:0.2"}
-    run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
+    run = PretrainingRun(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     buckets = parse_buckets("60:1:0.2", 64)
     on_cpu = run.batches(pool, buckets, tokenizer)(5)
     run.device, run.state.step = torch.device("cuda"), 4
@@ -146,7 +146,7 @@ def test_the_rate_and_the_share_of_a_budget_are_defined_at_both_ends() -> None:
     assert rate(0.25, learning) == pytest.approx(2 * (1 + 0.5**0.5) / 2)
     assert rate(0.5, Learning(peak=1.0, warmup=0.0, hold=1.0)) == 1.0
     assert rate(1.0, Learning(peak=1.0, warmup=1.0)) == 1.0
-    state = State(step=30, begun_step=10, seconds=300.0, begun_seconds=60.0)
+    state = LoopState(step=30, begun_step=10, seconds=300.0, begun_seconds=60.0)
     assert Budget(steps=40).share(state) == 0.5
     assert Budget(minutes=8).share(state) == 0.5
     assert Budget(steps=10, minutes=1000).share(state) == 1.0, "steps decide where there are any"

@@ -7,7 +7,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.read import MAX_ROWS
-from bertexplorer.training.data.rows import Problem, Row, Table, length_problem
+from bertexplorer.training.data.rows import Row, RowProblem, Table, length_problem
 
 NAME = re.compile(r"(\w[\w.-]{0,95}(?:/\w[\w.-]{0,95})?)(?::([\w.-]{1,96}))?(?:@([\w.\[\]:%-]{1,60}))?")
 PATIENCE_S = 5.0
@@ -54,17 +54,17 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
 
 
-def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[Problem], bool]:
+def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[RowProblem], bool]:
     """(rows, problems, whether the stream has more rows). Columns of texts, numbers and lists are read; others, such as
     images, are ignored."""
     names = {key: class_names(feature) for key, feature in (stream.features or {}).items()}
     records = iter(stream)
     rows: list[Row] = []
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     for number, record in enumerate(islice(records, max_rows), 1):
         cells = {str(key): cell_of(value, names.get(key)) for key, value in record.items() if is_plain(value)}
         if problem := length_problem(cells):
-            problems.append(Problem(number, problem))
+            problems.append(RowProblem(number, problem))
         else:
             rows.append(Row(number, cells))
     columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()

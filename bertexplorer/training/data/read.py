@@ -10,7 +10,7 @@ from pathlib import Path
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import delimited, jsonl
 from bertexplorer.training.data.decode import decode, display_name
-from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile, Problem, Row, Table, length_problem
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile, Row, RowProblem, Table, length_problem
 from bertexplorer.wording import counted, plural
 
 MAX_ROWS = 50_000
@@ -98,12 +98,12 @@ def build_table(
 ) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     columns = dict.fromkeys(parsed.columns)
     entries = iter(parsed.entries)
     for line, cells in islice(entries, max_rows):
         if isinstance(cells, str) or (cells := length_problem(cells) or cells) and isinstance(cells, str):
-            problems.append(Problem(line, cells))
+            problems.append(RowProblem(line, cells))
             continue
         columns |= dict.fromkeys(cells)
         if len(columns) > MAX_COLUMNS:

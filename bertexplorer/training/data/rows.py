@@ -28,7 +28,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RowProblem:
     """The reason why the row that starts at *line* cannot be used."""
 
     line: int
@@ -45,7 +45,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[RowProblem, ...]
     summary: str
     kind: str  # csv, jsonl, json, conll, squad, label or text
     left_out: int = 0  # rows beyond the limit
@@ -91,15 +91,15 @@ def map_columns(table: Table, mapping: Mapping[str, str], columns: Sequence[Colu
     return [Row(row.line, {name: row.cells[column] for name, column in chosen_columns.items()}) for row in table.rows]
 
 
-def convert_rows(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
+def convert_rows(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[RowProblem]]:
     """(the examples that *convert* makes of the rows, a problem for each row for which it raises UnusableRow)."""
     examples: list[Example] = []
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     for row in rows:
         try:
             examples.append(convert(row))
         except UnusableRow as error:
-            problems.append(Problem(row.line, str(error)))
+            problems.append(RowProblem(row.line, str(error)))
     return examples, problems
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
 from bertexplorer.training.data.guess import NUMBER, guess_columns, guess_reasons
-from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
+from bertexplorer.training.data.rows import Row, RowProblem, Table, map_columns
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec, Tuning
@@ -33,7 +33,7 @@ class Preflight:
     train: list[Row]
     examples: list[Any]
     dev: list[Row]
-    problems: list[Problem]
+    problems: list[RowProblem]
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     summary: str
@@ -74,7 +74,7 @@ def preflight(
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
-        train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
+        train, problems = rows, [*problems, *(RowProblem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
         stratum = None if several else label
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.SPLIT_BY or texts)
@@ -122,7 +122,7 @@ def plan(
 
 def usable_rows(
     task: Task, table: Table, mapping: Mapping[str, str], options: Any
-) -> tuple[list[Row], list[Any], list[Problem]]:
+) -> tuple[list[Row], list[Any], list[RowProblem]]:
     """The rows that the task can use, its examples of them, and the problems of the other rows."""
     rows = map_columns(table, mapping, task.COLUMNS)
     examples, unusable = task.examples(rows, options)

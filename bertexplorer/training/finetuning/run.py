@@ -50,11 +50,13 @@ def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     Raises ExplorerError; commits stay intact."""
     spec, train_rows, dev_rows = specs.read_run(folder)
     if is_secondary_process():
-        for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
+        for _ in FinetuningRun(folder, spec, train_rows, dev_rows, stop).events():
             pass
         return
     reports = Reports(folder, tracker_names(spec.tuning.report_to), asdict(spec.tuning) | {"task": spec.task})
-    yield from log_events(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop, reports)
+    yield from log_events(
+        folder, lambda ending: FinetuningRun(folder, spec, train_rows, dev_rows, ending), stop, reports
+    )
 
 
 @dataclass
@@ -79,7 +81,7 @@ class Best:
         return replace(self, waited=waited)
 
 
-class Run(RunDriver):
+class FinetuningRun(RunDriver):
     """A fine-tuning run while it is computed."""
 
     def __init__(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.finetuning.run import FinetuningRun
 from bertexplorer.training.loop import Budget, train
 from bertexplorer.training.run_process import memory_mb
 
@@ -19,7 +19,7 @@ def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
     messages."""
     tell("Loading the checkpoint…")
     spec, train_rows, dev_rows = specs.read_run(folder)
-    run = Run(folder, spec, train_rows, dev_rows, lambda: False)
+    run = FinetuningRun(folder, spec, train_rows, dev_rows, lambda: False)
     learner, items, dev = run.learner()
     tuning, batches = spec.tuning, run.batches(learner, items)
     optimiser = run.optimiser(learner)

@@ -30,7 +30,7 @@ CLOSE = 0.01  # a smaller difference counts as a tie
 
 
 @dataclass(frozen=True)
-class Arm:
+class ArmPlan:
     """One run of an experiment. *share*: of the experiment's minutes for an arm."""
 
     name: str
@@ -45,7 +45,7 @@ class Experiment:
     name: str
     title: str
     question: str
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmPlan, ...]
     published: tuple[Mapping[str, Any], ...]
     source: str
     better: tuple[tuple[str, str], ...]
@@ -74,9 +74,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Pretraining tasks",
         "Does it help to look in both directions, and to guess the next sentence?",
         (
-            Arm(MLM_NSP, {"objective": "mlm+nsp"}),
-            Arm(MLM, {"objective": "mlm"}),
-            Arm(LTR, {"objective": "causal"}),
+            ArmPlan(MLM_NSP, {"objective": "mlm+nsp"}),
+            ArmPlan(MLM, {"objective": "mlm"}),
+            ArmPlan(LTR, {"objective": "causal"}),
         ),
         (
             {"arm": MLM_NSP, "MNLI": 84.4, "QNLI": 88.4, "MRPC": 86.7, "SST-2": 92.7, "SQuAD F1": 88.5},
@@ -90,7 +90,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "convergence",
         "MLM against left-to-right, by step",
         "MLM learns from only 15 % of the tokens. Is it slower?",
-        (Arm(MLM, {"objective": "mlm"}), Arm(LTR, {"objective": "causal"})),
+        (ArmPlan(MLM, {"objective": "mlm"}), ArmPlan(LTR, {"objective": "causal"})),
         ({"finding": "MLM converges slightly slower, and is better than left-to-right almost at once (MNLI)"},),
         f"{BERT}, appendix C.1, figure 5",
         ((MLM, LTR),),
@@ -104,9 +104,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Model size",
         "Is a larger encoder better after the same number of minutes?",
         (
-            Arm("1 layer, 64 wide", {"layers": 1, "hidden": 64, "heads": 1}),
-            Arm("2 layers, 128 wide", {}),
-            Arm("4 layers, 256 wide", {"layers": 4, "hidden": 256, "heads": 4}),
+            ArmPlan("1 layer, 64 wide", {"layers": 1, "hidden": 64, "heads": 1}),
+            ArmPlan("2 layers, 128 wide", {}),
+            ArmPlan("4 layers, 256 wide", {"layers": 4, "hidden": 256, "heads": 4}),
         ),
         (
             {"arm": "3 layers, 768 wide", "perplexity": 5.84, "MNLI": 77.9, "MRPC": 79.8, "SST-2": 88.4},
@@ -123,7 +123,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "steps",
         "More steps",
         "Does it keep getting better?",
-        (Arm("1 x", {}, 0.5), Arm("2 x", {}, 1.0), Arm("4 x", {}, 2.0)),
+        (ArmPlan("1 x", {}, 0.5), ArmPlan("2 x", {}, 1.0), ArmPlan("4 x", {}, 2.0)),
         ({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
         f"{BERT}, appendix C.1: 1.0 points more after a million steps than after half a million",
         (("2 x", "1 x"), ("4 x", "2 x")),
@@ -135,7 +135,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "mix",
         "What replaces a chosen token",
         "Why not always [MASK]?",
-        tuple(Arm(name, {"masked": m, "random": r, "objective": "mlm"}) for name, (m, r, *_) in MIXES.items()),
+        tuple(ArmPlan(name, {"masked": m, "random": r, "objective": "mlm"}) for name, (m, r, *_) in MIXES.items()),
         tuple(
             {"[MASK]/same/random": name, "MNLI": mnli, "NER fine-tuned": tuned, "NER, vectors only": frozen}
             for name, (_, _, mnli, tuned, frozen) in MIXES.items()
@@ -149,9 +149,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "BERT against RoBERTa's way",
         "Are pairs and fixed masks worth it?",
         (
-            Arm("pairs, static", {"objective": "mlm+nsp", "repeat_steps": 200, "static": True}),
-            Arm("pairs, dynamic", {"objective": "mlm+nsp", "repeat_steps": 200}),
-            Arm("document sentences", {"objective": "mlm", "repeat_steps": 200}),
+            ArmPlan("pairs, static", {"objective": "mlm+nsp", "repeat_steps": 200, "static": True}),
+            ArmPlan("pairs, dynamic", {"objective": "mlm+nsp", "repeat_steps": 200}),
+            ArmPlan("document sentences", {"objective": "mlm", "repeat_steps": 200}),
         ),
         (
             {"arm": "pairs, static", "SQuAD 2.0 F1": 78.3, "MNLI": 84.3, "SST-2": 92.5},
@@ -167,7 +167,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "electra",
         "ELECTRA against MLM",
         "Is it better to find replaced tokens than to guess masked ones?",
-        (Arm("replaced tokens", {"objective": "replaced"}), Arm(MLM, {"objective": "mlm"})),
+        (ArmPlan("replaced tokens", {"objective": "replaced"}), ArmPlan(MLM, {"objective": "mlm"})),
         ({"arm": "ELECTRA-Small", "GLUE": 79.9}, {"arm": "BERT-Small", "GLUE": 75.1}),
         "Clark et al., 2020, table 1: about the same compute",
         (("replaced tokens", MLM),),
@@ -177,7 +177,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "floor",
         "No pretraining",
         "What does an encoder that has learned nothing know?",
-        (Arm("random weights", {"steps": 1, "peak": 1e-9}, 0.05), Arm(MLM_NSP, {"objective": "mlm+nsp"})),
+        (ArmPlan("random weights", {"steps": 1, "peak": 1e-9}, 0.05), ArmPlan(MLM_NSP, {"objective": "mlm+nsp"})),
         ({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
         "Hewitt and Liang, 2019; Tenney et al., 2019",
         ((MLM_NSP, "random weights"),),
@@ -187,7 +187,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 BY_NAME: Mapping[str, Experiment] = {experiment.name: experiment for experiment in EXPERIMENTS}
 
 
-def arm_settings(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, Any]:
+def arm_settings(experiment: Experiment, arm: ArmPlan, minutes: float) -> dict[str, Any]:
     """The settings of an arm that runs for *minutes*, times its share."""
     arm_minutes = minutes * arm.share
     budget = {} if "steps" in arm.values else {"minutes": arm_minutes}

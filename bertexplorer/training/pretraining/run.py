@@ -34,7 +34,7 @@ from bertexplorer.training.pretraining.examples import Bucket, draw_examples, pa
 from bertexplorer.training.pretraining.objectives import CausalLanguage
 from bertexplorer.training.pretraining.pool import DocumentPool
 from bertexplorer.training.pretraining.sentences import text_files
-from bertexplorer.training.pretraining.spec import Spec
+from bertexplorer.training.pretraining.spec import StageSpec
 from bertexplorer.training.pretraining.start import (
     TrainingSetup,
     create_setup,
@@ -60,13 +60,13 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     stages = specs.read_stages(folder / "spec.json")
     running = stages[-1].running
     reports = Reports(folder, tracker_names(running.report_to), asdict(running))
-    yield from log_events(folder, lambda ending: Run(folder, stages, ending), stop, reports)
+    yield from log_events(folder, lambda ending: PretrainingRun(folder, stages, ending), stop, reports)
 
 
-class Run(RunDriver):
+class PretrainingRun(RunDriver):
     """A pretraining run while it is computed."""
 
-    def __init__(self, folder: Path, stages: list[Spec], stop: Callable[[], bool]) -> None:
+    def __init__(self, folder: Path, stages: list[StageSpec], stop: Callable[[], bool]) -> None:
         self.spec, self.stage = stages[-1], len(stages) - 1
         self.probe: probes.Probe | None = None
         running, device = self.spec.running, precisions.best_device()

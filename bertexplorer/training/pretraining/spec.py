@@ -84,7 +84,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Spec:
+class StageSpec:
     """The settings of one stage of a run."""
 
     text: tuple[str, ...]  # files and folders
@@ -147,14 +147,14 @@ class Spec:
 
 GROUPS: dict[str, Any] = {
     f.name: f.default_factory
-    for f in fields(Spec)
+    for f in fields(StageSpec)
     if isinstance(f.default_factory, type)  # the Options of a Spec
 }
 
 
 def make_spec(
-    plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None, *, by_name: bool = False
-) -> Spec:
+    plain: Mapping[str, Any], values: Mapping[str, Any], before: StageSpec | None = None, *, by_name: bool = False
+) -> StageSpec:
     """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
     ones default to those of *before*, if given. *by_name*: as for `build`. Raises ExplorerError for an unknown setting
     or an invalid value."""
@@ -166,18 +166,18 @@ def make_spec(
         previous = asdict(getattr(before, name)) if before else {}
         groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name}, by_name=by_name)
     trackers.parse_trackers(groups["running"].report_to)
-    other_fields = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
-    return Spec(**(other_fields | dict(plain) | groups))
+    other_fields = {f.name: getattr(before, f.name) for f in fields(StageSpec) if before and f.name not in GROUPS}
+    return StageSpec(**(other_fields | dict(plain) | groups))
 
 
-def save_stages(stages: list[Spec], path: Path) -> None:
+def save_stages(stages: list[StageSpec], path: Path) -> None:
     """Write all stages of a run, atomically."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stages]}, indent=1), "utf-8")
     partial.replace(path)
 
 
-def read_stages(path: Path) -> list[Spec]:
+def read_stages(path: Path) -> list[StageSpec]:
     """The stages of a run. Raises ExplorerError if *path* is not a run's spec.json."""
     try:
         saved = json.loads(path.read_text("utf-8"))

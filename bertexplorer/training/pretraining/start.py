@@ -15,10 +15,10 @@ from bertexplorer.model.initialise import fresh, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.loop import State
+from bertexplorer.training.loop import LoopState
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
-from bertexplorer.training.pretraining.spec import Spec
+from bertexplorer.training.pretraining.spec import StageSpec
 from bertexplorer.training.run_driver import write_training_state
 from bertexplorer.training.student import create_student, teacher_layers
 
@@ -41,7 +41,7 @@ class TrainingSetup:
     objective: Objective[Any]
 
 
-def create_setup(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> TrainingSetup:
+def create_setup(spec: StageSpec, tokenizer: Tokenizer, device: torch.device) -> TrainingSetup:
     """Create what a run trains at its start: the checkpoint that *spec* names, with missing heads added, or random
     weights."""
     objective, seed = spec.running.objective, spec.running.seed
@@ -69,7 +69,7 @@ def create_setup(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trai
     )
 
 
-def load_setup(folder: Path, spec: Spec, device: torch.device) -> TrainingSetup:
+def load_setup(folder: Path, spec: StageSpec, device: torch.device) -> TrainingSetup:
     """Create the same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
     task = spec.running.objective
     checkpoints = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
@@ -77,7 +77,7 @@ def load_setup(folder: Path, spec: Spec, device: torch.device) -> TrainingSetup:
     return with_objective(checkpoints, spec)
 
 
-def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> TrainingSetup:
+def with_objective(checkpoints: Mapping[str, Checkpoint], spec: StageSpec) -> TrainingSetup:
     """The checkpoints with the objective that *spec* names, all parameters trainable."""
     task = spec.running.objective
     model = checkpoints["model"]
@@ -130,7 +130,7 @@ def move_to_device(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
     return replace(checkpoint, device=device)
 
 
-def hf_config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
+def hf_config(spec: StageSpec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
     """A config.json for the size in *spec*, with the hidden size divided by *narrower*."""
     size, task = spec.size, spec.running.objective
     hidden, heads = size.hidden // narrower, max(1, size.heads // narrower)
@@ -153,7 +153,7 @@ def hf_config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]
 
 
 def write_commit(
-    setup: TrainingSetup, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
+    setup: TrainingSetup, optimiser: torch.optim.Optimizer, state: LoopState, threads: int, folder: Path, dtype: str
 ) -> None:
     """Write the files for an exact resume (training.safetensors, state.json) and the exported checkpoints."""
     write_training_state(setup.objective.modules, optimiser, state, threads, folder)

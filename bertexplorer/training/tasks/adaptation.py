@@ -8,7 +8,7 @@ from typing import Any
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Ability, Column
 
 TITLE = "Domain adaptation"
@@ -39,7 +39,7 @@ class Example:
     text: str
 
 
-def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[RowProblem]]:
     """A row without visible text is a problem."""
 
     def convert(row: Row) -> Example:

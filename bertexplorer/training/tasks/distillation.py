@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.data.rows import Row, RowProblem
 from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example, inputs as inputs
@@ -50,7 +50,7 @@ class Options:
     cosine: Annotated[float, Option("Cosine", 0.0, 100.0, "weight of the angle between last hidden states")] = 1.0
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """As in classification with one label; pairs if any row has a second text."""
     columns = ("text", "text_b") if any(row.cells.get("text_b") for row in rows) else ("text",)
     return classification.examples(rows, classification.Options(), columns)

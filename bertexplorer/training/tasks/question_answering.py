@@ -16,7 +16,7 @@ from jaxtyping import Float
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.jsonl import flatten_answers, is_answers
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Ability, Column
 
 TITLE = "Question answering"
@@ -81,7 +81,7 @@ class Question:
     answers: tuple[Answer, ...]
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[RowProblem]]:
     """Rows with "question", "context", "answers" (a list of {"text", "start"}, or just the text, which is then searched
     for) and optionally "impossible". A row of which `read_question` raises UnusableRow is a problem."""
     return convert_rows(rows, lambda row: read_question(row, options.realign))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_relevance
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows, parse_relevance
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics
 from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks.classification import inputs as inputs
@@ -51,7 +51,7 @@ class Example:
     relevance: float
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """A row without both texts or without a numeric relevance is a problem."""
 
     def convert(row: Row) -> Example:

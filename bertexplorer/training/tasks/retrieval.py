@@ -11,8 +11,8 @@ import numpy as np
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import (
-    Problem,
     Row,
+    RowProblem,
     UnusableRow,
     cell_parts,
     cell_text,
@@ -63,7 +63,7 @@ class Example:
     negatives: tuple[str, ...] = ()
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """A row without a passage is a problem, and one without a query unless its relevance is 0."""
 
     def convert(row: Row) -> Example:

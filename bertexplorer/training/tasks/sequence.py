@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Ability, Column
 
 TITLE = "Source to target"
@@ -52,7 +52,7 @@ class Example:
     target: str
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """A row without one of its texts is a problem."""
 
     def convert(row: Row) -> Example:

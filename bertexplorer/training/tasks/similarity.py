@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_number
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows, parse_number
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Ability, Column
 
@@ -46,7 +46,7 @@ class Example:
     score: float
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """A row without both texts or without a numeric score is a problem."""
 
     def convert(row: Row) -> Example:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.pretraining.sentences import split_sentences
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Ability, Column
@@ -61,7 +61,7 @@ class Example:
     chosen: tuple[int, ...]  # the sentences closest to the summary
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     """A row is a problem without a document of at least two sentences, without a summary, or if they share no word."""
 
     def convert(row: Row) -> Example:

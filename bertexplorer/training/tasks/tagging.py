@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from bertexplorer.model.text import clean, split_words
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.entities import OUTSIDE, TAG, Entity, entities, metrics, to_iob2
 from bertexplorer.training.task import Ability, Column
 
@@ -61,7 +61,7 @@ class Sentence:
     tags: tuple[str, ...]
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], list[Problem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], list[RowProblem]]:
     """Rows with "tokens" (a list, words separated by spaces, or a text) and "tags" (a list, tags separated by spaces,
     or the spans of the text). IOB1 and IOBES are converted to IOB2. If nearly all tags have B- or I-, a tag without is
     a problem; otherwise the tags are plain and unchanged."""
@@ -75,7 +75,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], lis
             usable.append(replace(sentence, tags=tuple(to_iob2(entities(sentence.tags), len(sentence.tags)))))
         else:
             reason = f"has the tag “{unmarked[:40]}” without B- or I-, which the others have"
-            problems.append(Problem(sentence.line, reason))
+            problems.append(RowProblem(sentence.line, reason))
     return usable, sorted(problems, key=lambda problem: problem.line)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Problem
+from bertexplorer.training.data.rows import RowProblem
 
 GOOD = b'{"text": "a", "label": 1}\n{"label": true, "text": "NA"}\n'
 
@@ -69,7 +69,7 @@ def test_a_json_list_is_read() -> None:
     for written in (json.dumps(items), json.dumps(items, indent=1), json.dumps({"data": items})):
         result = read(written.encode(), "a.json")
         assert [row.line for row in result.rows] == [1, 3] and result.unit == "item" and result.kind == "json"
-        assert result.problems == (Problem(2, "is a number, not an object in {braces}"),)
+        assert result.problems == (RowProblem(2, "is a number, not an object in {braces}"),)
     assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # still one object per line
 
 
@@ -160,10 +160,10 @@ def test_conll_with_tabs_is_recognised_under_any_name(name: str) -> None:
 
 def test_a_sentence_with_a_malformed_line_is_reported() -> None:
     result = read(b"a O\nb B-x\n\nc O\nd\n\ne O\nf O\n\ng  O\n h O\n", "a.conll")
-    assert result.problems == (Problem(4, "line 5 of this sentence has 1 field, expected 2"),)
+    assert result.problems == (RowProblem(4, "line 5 of this sentence has 1 field, expected 2"),)
     assert [row.line for row in result.rows] == [1, 7, 10]
     more = read(b"a O\nb O\n\nc O\nd x O\n\ne O\n", "a.conll")
-    assert more.problems == (Problem(4, "line 5 of this sentence has 3 fields, expected 2"),)
+    assert more.problems == (RowProblem(4, "line 5 of this sentence has 3 fields, expected 2"),)
     result = read(b"a\tO\n\nb\tO\n\tO\n\nc\tO\nd\t\n\ne\tO\n", "a.conll")
     assert [problem.what[-8:] for problem in result.problems] == ["no token", "s no tag"]
     with pytest.raises(ExplorerError, match="one field per line; wanted a token and its tag"):

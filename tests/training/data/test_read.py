@@ -9,7 +9,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import delimited
 from bertexplorer.training.data.read import MAX_ROWS, SMALLEST, read
-from bertexplorer.training.data.rows import Problem, Table, parse_number
+from bertexplorer.training.data.rows import RowProblem, Table, parse_number
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -44,7 +44,7 @@ def test_the_delimiter_is_detected_and_reported(sign: str, name: str) -> None:
 def test_the_first_line_of_a_file_for_excel_names_the_delimiter(first: str) -> None:
     result = read(f"{first}\ntext;label\na, cat;x\nb, c;y\nd;x;z\n".encode(), "a.csv")
     assert cells(result) == [("a, cat", "x"), ("b, c", "y")] and lines(result) == [3, 4]
-    assert result.columns == ("text", "label") and result.problems == (Problem(5, "has 3 fields, expected 2"),)
+    assert result.columns == ("text", "label") and result.problems == (RowProblem(5, "has 3 fields, expected 2"),)
     assert "semicolons between columns, as line 1 says, with a header" in result.summary
     assert "row" not in result.summary.partition(":")[2]
     assert cells(read(b"sep=;\n1,a\n2,b\n", "a.csv", delimiter=",", header=False)) == [("1", "a"), ("2", "b")]
@@ -73,8 +73,8 @@ def test_a_row_of_the_wrong_width_is_reported_and_shifts_nothing() -> None:
     rows = ["text,label", *(f"row {i},x" for i in range(2, 17)), "a, b, c,x", "good,y", "short"]
     result = read("\n".join(rows).encode(), "a.csv")
     assert result.problems == (
-        Problem(17, "has 4 fields, expected 2"),
-        Problem(19, "has 1 field, expected 2"),
+        RowProblem(17, "has 4 fields, expected 2"),
+        RowProblem(19, "has 1 field, expected 2"),
     )
     assert result.rows[-1].line == 18 and result.rows[-1].cells == {"text": "good", "label": "y"}
     assert result.summary.startswith("18 rows from a.csv") and "cannot be used" not in result.summary, (
@@ -97,7 +97,7 @@ def test_an_unclosed_quote_spoils_no_other_row() -> None:
     assert cells(result) == [("a", "x"), ("c", "x"), ("d", "y")] and lines(result) == [2, 4, 5]
     assert result.problems[0].line == 3 and "quote" in result.problems[0].what
     result = read(b'text,label\na,x\nc,x\n"b,y\n', "a.csv")
-    assert result.problems == (Problem(4, "a quote opens here and is never closed"),)
+    assert result.problems == (RowProblem(4, "a quote opens here and is never closed"),)
     long = b'text,label\na,x\n"b,y\n' + b"c,x\n" * 60_000
     result = read(long, "a.csv")
     assert result.problems[0].line == 3 and "never closed" in result.problems[0].what
@@ -108,7 +108,7 @@ def test_an_unclosed_quote_spoils_no_other_row() -> None:
 
 def test_quoted_cells_are_read_as_one() -> None:
     result = read(b'text,label\r\n"two\r\nlines",x\r\nb,y\r\n"c\n\nd",x\r\ne,y,z\r\n', "a.csv")
-    assert lines(result) == [2, 4, 5] and result.problems == (Problem(8, "has 3 fields, expected 2"),)
+    assert lines(result) == [2, 4, 5] and result.problems == (RowProblem(8, "has 3 fields, expected 2"),)
     assert result.rows[0].cells["text"] == "two\r\nlines"
     assert cells(read(b'text, label\n"a, b", "x"\n"c, d", "y, z"\n', "a.csv")) == [("a, b", "x"), ("c, d", "y, z")]
 
@@ -215,7 +215,7 @@ def test_the_smallest_files_are_read(kind: str, smallest: str) -> None:
 
 def test_rows_and_cells_beyond_the_limits_are_reported() -> None:
     result = read(b"text,label\na,x\n" + b"b" * 10_001 + b",y\n" + b"c" * 10_000 + b",x\n", "a.csv")
-    assert result.problems == (Problem(3, "“text” has 10,001 characters; the limit is 10,000"),)
+    assert result.problems == (RowProblem(3, "“text” has 10,001 characters; the limit is 10,000"),)
     assert lines(result) == [2, 4]
     huge = read(b"text,label\na,x\n" + b"b" * 200_000 + b",y\nc,x\n", "a.csv")
     assert huge.problems[0].line == 3 and "131,072" in huge.problems[0].what and lines(huge) == [2, 4]

@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
-from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.data.rows import Row, RowProblem
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import evaluation_mode
@@ -114,7 +114,7 @@ def test_the_playground_fills_blanks_like_transformers(adapter: MaskedLanguageLe
 def test_unusable_input_is_reported(tiny) -> None:
     rows = [Row(2, {"text": " "}), Row(3, {}), Row(4, {"text": "\u200b"}), Row(5, {"text": "fine"})]
     result, problems = adaptation.examples(rows, Options())
-    assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in result] == [5]
+    assert problems == [RowProblem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in result] == [5]
     for name in ("electra-discriminator", "bert-classifier"):
         with pytest.raises(ExplorerError, match="no fill-mask head"):
             learners.create(adaptation, load(tiny(name), precision="fp32"), result, Options(), seed=0)

@@ -13,7 +13,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
-from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.data.rows import Row, RowProblem
 from bertexplorer.training.generate import Beam
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.sequence import SequenceLearner
@@ -164,9 +164,9 @@ def test_bad_rows_and_checkpoints_without_the_head_are_rejected(tiny) -> None:
     rows = [Row(2, {"source": "a", "target": ""}), Row(3, {"target": "b"}), Row(4, {"source": "\u200b", "target": "b"})]
     result, problems = sequence.examples(rows, Options())
     assert not result and problems == [
-        Problem(2, "has no target"),
-        Problem(3, "has no source"),
-        Problem(4, "has no source"),
+        RowProblem(2, "has no target"),
+        RowProblem(3, "has no source"),
+        RowProblem(4, "has no source"),
     ]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         learners.create(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
