@@ -28,6 +28,7 @@ training/tasks/         the fine-tuning tasks: the rows, settings and metrics of
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
+diagnosis/              a doctor for encoders: whose vectors are these?
 charts/                 what figures are: marks, their style, and the parts of charts that views still draw themselves
 charts/adaptors/        marks as a chart of plotly, a module for each kind
 store/                  checkpoints, the hub, uploads and the search index on disk
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # `as` says that a name is public
         from_transformers as from_transformers,
         load as load,
     )
+    from bertexplorer.python.checkups import doctor as doctor, doctor_states as doctor_states
     from bertexplorer.python.lessons import Lesson as Lesson, lesson as lesson
     from bertexplorer.python.result import Comparison as Comparison, Result as Result, compare as compare
     from bertexplorer.python.signatures import *
@@ -85,6 +87,8 @@ MODULES = {  # name -> its module
     "app": "gradio_app",
     "checkpoints": "python.bert",
     "compare": "python.result",
+    "doctor": "python.checkups",
+    "doctor_states": "python.checkups",
     "from_transformers": "python.bert",
     "lesson": "python.lessons",
     "load": "python.bert",

@@ -36,7 +36,7 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
+PUBLIC += ("doctor", "doctor_states", "checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
 COMMANDS = (
     "serve",
     "checkpoints",
@@ -44,6 +44,7 @@ COMMANDS = (
     "suite",
     "probe",
     "encode",
+    "doctor",
     "train",
     "export",
     "site",

@@ -33,6 +33,7 @@ Run = Callable[..., tuple[int, str, str]]
 OTHERS = {
     "checkpoints",
     "cluster",
+    "doctor",
     "lesson",
     "mcp",
     "serve",

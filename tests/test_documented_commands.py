@@ -23,6 +23,7 @@ ELSEWHERE = {  # commands that do not end by themselves or take long -> the test
     "site": "tests/browser/test_site.py",
     "mcp": "tests/api/test_tools.py",
     "cluster": "tests/cluster",
+    "doctor": "tests/diagnosis",
     "train": "tests/runs",
     "pretrain": "tests/training",
 }

@@ -16,6 +16,7 @@ FLOORS = (  # lowest first
     {"engine"},
     {"answers", "charts", "training"},
     {"store"},
+    {"diagnosis"},
     {"views"},
     {"analysis", "core"},
     {"runs"},
@@ -34,7 +35,7 @@ FLOORS = (  # lowest first
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 FLOOR[""] = FLOOR["cli"]  # import bertexplorer: its public names come from all floors up to here
 ALLOWED = {  # library -> the only parts that may import it
-    "torch": {"model", "engine", "answers", "training", "store", "views", "site"},
+    "torch": {"model", "engine", "answers", "diagnosis", "training", "store", "views", "site"},
     "plotly": {"charts", "python"},
     "bertviz": {"views"},
     "accelerate": {"training"},

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, Field, ValidationError, create_model
 
+from bertexplorer.answers.encoding import Options
 from bertexplorer.api.admission import Reply, computed, json_reply
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
@@ -29,7 +30,6 @@ from bertexplorer.python.bert import encode_texts, join_list, similarity_of, spa
 from bertexplorer.python.describe import ARGUMENTS, LISTS, explain, signature
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.views import VIEWS
-from bertexplorer.views.search import compute as search
 from bertexplorer.views.view import View
 
 MAX_TEXTS = 1000  # of one call
@@ -159,7 +159,7 @@ def of_setting(setting: OptionSpec) -> Parameter:
 
 def encoding(common: tuple[Parameter, ...]) -> Endpoint:
     """The endpoint encode."""
-    settings = [of_setting(setting) for setting in option_specs(search.Options) if setting.name in ("pooling", "layer")]
+    settings = [of_setting(setting) for setting in option_specs(Options)]
     parameters = (
         Parameter("texts", list[str], TEXTS, ..., ABOUT["texts"], ["Paris", "London"]),
         Parameter("prompt", str | None, str | None, None, ABOUT["prompt"], None),
@@ -238,7 +238,8 @@ def perform_encode(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:
     """The vectors of texts, and what to know about them."""
     checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
     texts = [scrub(text) for text in given["texts"]]
-    vectors, notes = encode_texts(checkpoint, texts, given["prompt"], given["pooling"], given["layer"])
+    settings = {setting.name: given[setting.name] for setting in option_specs(Options)}
+    vectors, notes = encode_texts(checkpoint, texts, given["prompt"], **settings)
     title = answerer.registry.title(given["checkpoint"])
     return {"vectors": vectors, "notes": notes, "provenance": provenance(checkpoint, title)}
 

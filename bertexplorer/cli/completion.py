@@ -11,6 +11,7 @@ from bertexplorer.store.catalogue import CATALOGUE
 PARSERS = {  # of the commands that have their own
     "serve": "bertexplorer.cli.serve:make_parser",
     "lesson": "bertexplorer.cli.lesson:make_parser",
+    "doctor": "bertexplorer.cli.doctor:make_parser",
     "cluster": "bertexplorer.cli.cluster:make_parser",
     "train": "bertexplorer.cli.train:parser",
     "pretrain": "bertexplorer.cli.pretrain:parser",

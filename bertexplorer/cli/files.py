@@ -3,16 +3,15 @@
 import argparse
 import shutil
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 
 from bertexplorer.cli.analyse import fetch
-from bertexplorer.cli.parser import POOLING, chosen
+from bertexplorer.cli.parser import ENCODING, chosen
 from bertexplorer.cli.waiting import watched
 from bertexplorer.errors import ExplorerError
-from bertexplorer.python.bert import Bert
+from bertexplorer.python.bert import encode_texts
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.wording import counted
 
@@ -28,15 +27,15 @@ def encode(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     if not flags.out.parent.is_dir():
         raise ExplorerError(f"{flags.out} cannot be written: there is no folder {flags.out.parent}. Create it.")
     fetch(library, flags.checkpoint)
-    bert = Bert(library.get(flags.checkpoint, flags.precision))
-    with watched(), warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
-        vectors = bert.encode(texts, prompt=flags.prompt, pooling=chosen(POOLING, flags.pooling), layer=flags.layer)
+    checkpoint = library.get(flags.checkpoint, flags.precision)
+    settings = {name: chosen(setting, getattr(flags, name)) for name, setting in ENCODING.items()}
+    with watched():
+        vectors, notes = encode_texts(checkpoint, texts, flags.prompt, **settings)
     for note in notes:
-        print(f"note: {note.message}", file=sys.stderr)
+        print(f"note: {note}", file=sys.stderr)
     try:
         with flags.out.open("wb") as file:
-            np.save(file, vectors.astype(np.float32))
+            np.save(file, vectors)
     except OSError as error:
         raise ExplorerError(f"{flags.out} cannot be written: {error.strerror}. Choose another path.") from error
     print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]:,} numbers in {flags.out}", file=sys.stderr)

@@ -24,8 +24,8 @@ WRITERS = {"encode": "files", "export": "files", "site": "site"}  # commands tha
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0; 2 after printing an error to stderr; 3 for a run that was stopped and can be resumed;
-    130 if it was interrupted."""
+    """Run one command. Returns 0; 1 if a check has found something; 2 after printing an error to stderr; 3 for a run
+    that was stopped and can be resumed; 130 if it was interrupted."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -55,8 +55,8 @@ def run(arguments: list[str]) -> int:
     if command == ["pretrain"]:
         import_libraries()
         return int(import_module("bertexplorer.cli.pretrain").main(rest))
-    if command in (["lesson"], ["cluster"]):
-        subject: Any = library if command == ["lesson"] else library.settings
+    if command in (["lesson"], ["doctor"], ["cluster"]):
+        subject: Any = library.settings if command == ["cluster"] else library
         return int(import_module(f"bertexplorer.cli.{command[0]}").command(subject, rest))
     # 2. The others.
     flags = make_parser(*command).parse_args(arguments)

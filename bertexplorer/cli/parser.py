@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bertexplorer.answers.encoding import Options
 from bertexplorer.cli.suggest import Parser
 from bertexplorer.core.state import read_spans
 from bertexplorer.options import OptionSpec, option_specs
@@ -15,11 +16,10 @@ from bertexplorer.python.describe import explain
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
-from bertexplorer.views.search import compute as search
 from bertexplorer.views.view import View
 
 FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
-POOLING = next(setting for setting in option_specs(search.Options) if setting.name == "pooling")
+ENCODING = {setting.name: setting for setting in option_specs(Options)}  # of encode
 VALUES = {int: "N", float: "X", bool: "yes|no", str: "TEXT"}  # what a flag takes, in its help
 CHECKPOINT = "a name from `bertexplorer checkpoints`, a name on the hub, run:ID, or a folder"
 FORWARDED = {  # commands with parsers of their own
@@ -27,10 +27,14 @@ FORWARDED = {  # commands with parsers of their own
     "train": "fine-tune a checkpoint: train --task … --data …, or train RUN to resume it",
     "pretrain": "pretrain an encoder on plain text: pretrain RUN --text …",
     "lesson": "lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold",
+    "doctor": "doctor MODEL --vectors FILE: how another program made its vectors, and what differs from the files",
     "cluster": "cluster check: report what is wrong with the nodes of a Ray cluster",
 }
 SHOWN = 100  # rows that a terminal shows
-CODES = "exit codes: 0 done, 2 an error, 3 a run that was stopped and can be resumed, 130 interrupted"
+CODES = (
+    "exit codes: 0 done, 1 a check found something, 2 an error, 3 a run that was stopped and can be resumed, "
+    "130 interrupted"
+)
 
 
 def make_parser(command: str = "") -> argparse.ArgumentParser:
@@ -184,10 +188,8 @@ def add_encode(commands: Any) -> None:
     encode.add_argument("-o", "--out", type=Path, required=True, metavar="FILE.npy", help="a row for each line")
     encode.add_argument("--checkpoint", default="mini", help=CHECKPOINT, metavar="NAME")
     encode.add_argument("--precision", default="auto", choices=PRECISIONS, help="auto: what this processor is fast in")
-    add_setting(encode, POOLING)
-    encode.add_argument(
-        "--layer", type=int, default=-1, metavar="N", help="the layer that is pooled (default: the last)"
-    )
+    for setting in ENCODING.values():
+        add_setting(encode, setting)
     encode.add_argument(
         "--prompt", help="the name of a prompt in the checkpoint's files, such as query", metavar="NAME"
     )

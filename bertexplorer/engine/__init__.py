@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens, read_tuned_lens
     from bertexplorer.engine.vector_parts import Parts, token_parts
     from bertexplorer.engine.vectors import (
+        mean_of_groups,
         prompt_of,
         sentence_encoder_of,
         sentence_vectors,
@@ -73,6 +74,7 @@ NAMES = {  # module -> what it gives
     "tuned_lens": ("TunedLens", "fit_tuned_lens", "read_tuned_lens"),
     "vector_parts": ("Parts", "token_parts"),
     "vectors": (
+        "mean_of_groups",
         "prompt_of",
         "sentence_encoder_of",
         "sentence_vectors",

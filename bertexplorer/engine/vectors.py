@@ -37,6 +37,12 @@ def sentence_vectors(
     return check_finite(checkpoint, sentence_encoder.transform(pooled))
 
 
+def mean_of_groups(vectors: Float[Tensor, "n d"], counts: Sequence[int], *, scaled: bool) -> Float[Tensor, "m d"]:
+    """The mean of each group of neighbouring *vectors*, *scaled* to length 1. *counts*: the size of each group."""
+    means = torch.stack([group.mean(dim=0) for group in vectors.split(list(counts))])
+    return torch.nn.functional.normalize(means, dim=-1) if scaled else means
+
+
 def prompt_of(checkpoint: Checkpoint, name: str | None) -> str:
     """What stands before a text of which a vector is made, see `SentenceEncoder.prompt`."""
     return (checkpoint.sentence_encoder or SentenceEncoder()).prompt(name)

@@ -6,14 +6,17 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.core.export import FROM_PYTHON
 from bertexplorer.core.state import find_word_spans
+from bertexplorer.engine.progress import Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.options import build
@@ -123,24 +126,44 @@ class Bert(Methods):
         return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
 
     def encode(
-        self, texts: str | Sequence[str], *, prompt: str | None = None, pooling: str = "own", layer: int = -1
-    ) -> Float[np.ndarray, "n d"]:
+        self,
+        texts: str | Sequence[str],
+        *,
+        prompt: str | None = None,
+        pooling: str = "own",
+        layer: int = -1,
+        truncate_dim: int | None = None,
+        normalize: bool | None = None,
+        numbers: str = "fp32",
+        long: str = "cut",
+        stride: int = 0,
+        progress: bool = False,
+    ) -> np.ndarray:
         """A vector for each text.
 
         It warns if a text is cut at the limit of tokens, and if the pooling or the layer departs from the checkpoint's
-        own sentence encoder.
+        own sentence encoder. Texts of similar length are computed together, whatever their order.
 
         Args:
             texts: a list of texts, or one string.
             prompt: the name of a prompt in the checkpoint's files, such as "query", whose text is put before each
-                text. None: the default one, if the files name one. "": none.
+                text. None: the default one, if the files name one. "": none. The tokens of a prompt are left out of
+                the pooling where the files say so.
             pooling: "own", as the sentence encoder in the checkpoint's files says, and the mean if there is none;
                 "mean" or "max" over all tokens, "CLS", or "last four summed".
             layer: 0 is the input of the first layer, -1 the output of the last.
+            truncate_dim: how many numbers of a vector are kept, the first ones. None: all that the files keep.
+            normalize: whether vectors are scaled to length 1, after they were cut. None: as the files say.
+            numbers: "fp32"; "int8", whole numbers up to 127, each vector on a scale of its own, so compare them by
+                cosine; "binary" or "ubinary", the signs, eight in a byte, as sentence-transformers packs them.
+            long: what becomes of a text beyond the limit of tokens: it is "cut", or read in "windows", whose vectors
+                are averaged.
+            stride: how many tokens two windows share.
+            progress: whether stderr shows how much is done.
 
         Returns:
-            The vectors in fp32: n texts by d numbers; for one string, d numbers. d is the hidden size, unless the
-            checkpoint's own sentence encoder makes vectors of another.
+            The vectors in fp32 unless *numbers* says otherwise: n texts by d numbers; for one string, d numbers. d is
+            the hidden size, unless the checkpoint's own sentence encoder makes vectors of another.
 
         Raises:
             ExplorerError: for an unknown prompt, pooling or layer, and if no text is given.
@@ -148,12 +171,51 @@ class Bert(Methods):
         Example:
             >>> bx.load("mini").encode("Paris").shape
             (384,)
+            >>> bx.load("mini").encode(["Paris", "London"], truncate_dim=64, numbers="binary").shape
+            (2, 8)
         """
+        settings = {
+            "pooling": pooling,
+            "layer": layer,
+            "truncate_dim": truncate_dim,
+            "normalize": normalize,
+            "numbers": numbers,
+            "long": long,
+            "stride": stride,
+        }
         text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
-        vectors, notes = encode_texts(self.checkpoint, text_list, prompt, pooling, layer)
+        with shown() if progress else nullcontext():
+            vectors, notes = encode_texts(self.checkpoint, text_list, prompt, **settings)
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return vectors[0] if isinstance(texts, str) else vectors
+
+    def encode_batches(self, texts: Iterable[str], *, batch_size: int = 1000, **settings: Any) -> Iterator[np.ndarray]:
+        """The vectors of texts that need not fit into memory, batch by batch.
+
+        Args:
+            texts: any iterable of texts, such as the lines of a file.
+            batch_size: the texts of a batch. Within it, those of similar length are computed together, so that a
+                larger one is quicker.
+            **settings: as for `encode`.
+
+        Returns:
+            An iterator over arrays of at most *batch_size* vectors, in the order of the texts.
+
+        Raises:
+            ExplorerError: as `encode` does, and for a batch size below 1.
+
+        Example:
+            >>> [batch.shape for batch in bx.load("mini").encode_batches(["Paris", "London", "Rome"], batch_size=2)]
+            [(2, 384), (1, 384)]
+        """
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ExplorerError(f"batch_size: got {batch_size!r:.60}; wanted a whole number above 0.")
+        if isinstance(texts, str):
+            raise ExplorerError(f"texts: got {texts!r:.60}; wanted several texts.")
+        remaining = iter(texts)
+        while batch := list(islice(remaining, batch_size)):
+            yield self.encode(batch, **settings)
 
     def similarity(
         self,
@@ -317,22 +379,28 @@ def library() -> CheckpointRegistry:
 
 
 def encode_texts(
-    checkpoint: Checkpoint, texts: Sequence[str], prompt: str | None = None, pooling: str = "own", layer: int = -1
-) -> tuple[Float[np.ndarray, "n d"], list[str]]:
+    checkpoint: Checkpoint, texts: Sequence[str], prompt: str | None = None, **settings: Any
+) -> tuple[np.ndarray, list[str]]:
     """(a vector for each of *texts*, notes: which were cut, how they depart from the checkpoint's own encoder). The
     arguments are those of `Bert.encode`. Raises ExplorerError as it does."""
-    from bertexplorer import engine
-    from bertexplorer.answers.vectors import cut_note, departure, encode_sentence, layer_of
-    from bertexplorer.views.search import compute as search
+    from bertexplorer.answers import encoding
 
-    options = build(search.Options, {"pooling": pooling, "layer": layer}, by_name=True)
-    if not texts:
-        raise ExplorerError("No texts were given. Give a text or a list of them.")
-    encodings = [encode_sentence(checkpoint, text, prompt) for text in texts]
-    depth = layer_of(checkpoint, options.layer)
-    vectors = engine.sentence_vectors(checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
-    departs = departure(checkpoint, options.pooling, depth, lengths=True)
-    return vectors, [note for note in (cut_note(encodings, "text"), departs) if note]
+    options = build(encoding.Options, encoding.options_of(settings), by_name=True)
+    return encoding.encode_texts(checkpoint, texts, prompt, options)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Show on stderr how much of the block's work is done."""
+
+    class Shown(Work):
+        def report(self, done: int, total: int) -> None:
+            super().report(done, total)
+            sys.stderr.write(f"\r{100 * self.done / max(self.total, 1):.0f} %")
+
+    with working(Shown()):
+        yield
+    sys.stderr.write("\r     \r")
 
 
 def similarity_of(

@@ -38,6 +38,7 @@ COMMANDS = (
     "train",
     "pretrain",
     "lesson",
+    "doctor",
     "cluster",
     "mcp",
     "checkpoints",

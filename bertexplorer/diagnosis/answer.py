@@ -1,0 +1,210 @@
+"""The answer of the doctor: whose vectors they are, in sentences and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bertexplorer.diagnosis.given import Given
+from bertexplorer.diagnosis.readings import SHORT
+from bertexplorer.diagnosis.recipe import Recipe, dense_layers, describe, differences
+from bertexplorer.diagnosis.search import Found, search
+from bertexplorer.engine import sentence_encoder_of
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.wording import counted
+
+SHOWN = 10  # recipes in the rows
+Outcome = Literal["named", "several", "none", "shuffled"]
+AS_FILES = 0  # exit codes
+ANOTHER = 1
+NONE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class VectorDiagnosis:
+    """Whose vectors they are: the recipe that gives them, and how it differs from that of the checkpoint's files.
+
+    `bx.doctor` returns it.
+    """
+
+    said: str  # in sentences
+    found: Outcome  # one recipe, several that the texts do not tell apart, none, or vectors in another order
+    as_files: bool  # whether they are what the files say
+    recipe: Recipe | None  # the recipe; the nearest of several; None if there is none
+    own: Recipe  # that of the files
+    rows: tuple[
+        dict[str, Any], ...
+    ]  # the nearest recipes, each with its distance (1 - cosine) on both halves of the texts
+    differences: tuple[str, ...]  # between the recipe and that of the files, a sentence for each step
+    notes: tuple[str, ...]  # what the texts cannot show, and which were left out
+    order: tuple[tuple[int, int], ...] = ()  # of "shuffled": (text, the text whose vector stands beside it), from 0
+
+    @property
+    def exit_code(self) -> int:
+        """For scripts: 0 as the files say, 1 another recipe, or another order, 2 none."""
+        if self.found == "none":
+            return NONE
+        return AS_FILES if self.as_files else ANOTHER
+
+    def __repr__(self) -> str:
+        return self.said
+
+
+def diagnose(checkpoint: Checkpoint, given: Given, prompt: str | None = None) -> VectorDiagnosis:
+    """Whose vectors are *given*. *prompt*: the name of the prompt that should stand before the texts. Raises
+    ExplorerError as `search` does."""
+    found = search(checkpoint, given, prompt)
+    own = sentence_encoder_of(checkpoint, "own")
+    layers, dense = checkpoint.config.num_layers, len(dense_layers(own))
+    from_files = checkpoint.sentence_encoder is not None
+    rows = tuple(
+        {
+            "recipe": describe(one.recipe, layers, dense),
+            "distance, found": one.mean([*found.rows.finding, *found.rows.long_finding]),
+            "distance, confirmed": one.mean([*found.rows.confirming, *found.rows.long_confirming]),
+        }
+        for one in found.nearest[:SHOWN]
+    )
+    outcome: Outcome = "none"
+    recipe: Recipe | None = None
+    changed: list[str] = []
+    as_files = False
+    if found.tied:
+        recipe = found.tied[0].recipe
+        changed = differences(recipe, found.own, layers, from_files)
+        as_files = not changed
+        outcome = "several" if len(found.tied) > 1 and not as_files else "named"
+    elif found.order:
+        outcome = "shuffled"
+    words = Words(checkpoint, given, found, layers, dense)
+    if outcome == "named" and recipe:
+        said = words.as_files(recipe) if as_files else words.another(recipe, changed)
+    elif outcome == "several":
+        said = words.several()
+    elif outcome == "shuffled":
+        said = words.shuffled()
+    else:
+        said = words.none()
+    notes = (*given.notes, *words.unseen(recipe))
+    return VectorDiagnosis(said, outcome, as_files, recipe, found.own, rows, tuple(changed), notes, tuple(found.order))
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The sentences of a search."""
+
+    checkpoint: Checkpoint
+    given: Given
+    found: Found
+    layers: int
+    dense: int
+
+    @property
+    def confirmed(self) -> str:
+        """How many texts confirm the recipe, and how far it is ahead."""
+        rows, best = self.found.rows, self.found.tied[0]
+        confirming = [*rows.confirming, *rows.long_confirming]
+        were = "was" if len(confirming) == 1 else "were"
+        sentence = f"Confirmed on {counted(len(confirming), 'text')} that {were} not used to find it"
+        behind = [one for one in self.found.nearest if best.is_ahead(one, self.given.floor)]
+        if not behind:
+            return f"{sentence}."
+        ours, second = best.mean(confirming), min(one.mean(rows.all) for one in behind)
+        return f"{sentence}: the distance (1 - cosine) is {number(ours)}, of the next recipe {number(second)}."
+
+    def precise(self, recipe: Recipe) -> str:
+        """How the numbers were computed and rounded, as a sentence; "" if in full."""
+        parts = []
+        if recipe.precision == "int8":
+            parts.append("The weights are rounded to int8.")
+        elif recipe.precision != "fp32":
+            parts.append(f"They are as near as computing in {recipe.precision} allows.")
+        if self.given.rounding:
+            parts.append(f"{self.given.rounding[0].upper()}{self.given.rounding[1:]}.")
+        return " ".join(parts)
+
+    def as_files(self, recipe: Recipe) -> str:
+        name = self.checkpoint.name
+        if self.checkpoint.sentence_encoder is None:
+            said = f"These are vectors of {name}, whose files name no pooling: {self.describe(recipe)}."
+        else:
+            said = f"These are the vectors of {name}, as its files say: {self.describe(recipe)}."
+        return joined(said, self.precise(recipe), self.confirmed)
+
+    def another(self, recipe: Recipe, changed: list[str]) -> str:
+        said = f"These are vectors of {self.checkpoint.name}, made in another way than its files say."
+        if self.checkpoint.sentence_encoder is None:
+            said = f"These are vectors of {self.checkpoint.name}."
+        return joined(said, *changed, self.precise(recipe), self.confirmed)
+
+    def several(self) -> str:
+        tied = self.found.tied
+        listed = "; or ".join(self.describe(one.recipe) for one in tied[:3])
+        more = f"; or one of {len(tied) - 3:,} more" if len(tied) > 3 else ""
+        return (
+            f"{len(tied):,} recipes of {self.checkpoint.name} give these vectors, and the texts do not tell them "
+            f"apart: {listed}{more}. Give more texts."
+        )
+
+    def shuffled(self) -> str:
+        text, vector = next((text, vector) for text, vector in self.found.order if text != vector)
+        return (
+            f"The vectors are those of {self.checkpoint.name}, in another order than the texts: the vector of text "
+            f"{text + 1:,} stands in place {vector + 1:,}. Sort them by their index, and compare again."
+        )
+
+    def none(self) -> str:
+        name, best = self.checkpoint.name, next(iter(self.found.nearest), None)
+        if best is None:
+            return (
+                f"None of the recipes of {name} makes vectors of {self.given.width:,} numbers: they have at most "
+                f"{self.found.own.width:,}. They come from another checkpoint."
+            )
+        if self.found.only_short:
+            return (
+                f"Texts of up to {SHORT} tokens have the vectors of {name}: {self.describe(best.recipe)}. Longer ones "
+                "do not, wherever they are cut: the program may read them in parts, or cut them by words or characters."
+            )
+        return (
+            f"None of {self.found.tried:,} recipes of {name} gives these vectors. The nearest is at a distance "
+            f"(1 - cosine) of {number(best.mean(self.found.rows.all))} on average: {self.describe(best.recipe)}. They "
+            "come from another checkpoint or revision, or from a step that is not tried here."
+        )
+
+    def describe(self, recipe: Recipe) -> str:
+        return describe(recipe, self.layers, self.dense)
+
+    def unseen(self, recipe: Recipe | None) -> list[str]:
+        """What these texts cannot show."""
+        if recipe is None:
+            return []
+        rows, limit = self.found.rows, recipe.reading.max_tokens
+        notes = []
+        if rows.longest <= limit:
+            notes.append(
+                f"The longest text has {counted(rows.longest, 'token')}: whether longer ones are cut, these texts "
+                "cannot show."
+            )
+        elif len([row for row in rows.all if rows.tokens[row] > limit]) == 1:
+            notes.append("The length at which texts are cut rests on one text.")
+        if not rows.has_capitals and not recipe.reading.lower_case and self.reads_capitals():
+            notes.append("No text has capitals: whether they are lost, these texts cannot show.")
+        return notes
+
+    def reads_capitals(self) -> bool:
+        """Whether the tokenizer reads a capital otherwise than its small letter."""
+        backend = self.checkpoint.tokenizer.backend
+        return bool(backend.encode("The").ids != backend.encode("the").ids)
+
+
+def joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def number(distance: float) -> str:
+    """A distance in two digits; what is smaller than the noise of fp32 is 0.
+
+    >>> number(0.01234), number(3e-9)
+    ('0.012', 'below 1e-6')
+    """
+    return "below 1e-6" if distance < 1e-6 else f"{distance:.2g}"

@@ -1,0 +1,221 @@
+"""Where is my BERT wrong? The states of a module, or of a file that another program wrote, beside a checkpoint's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from bertexplorer.diagnosis.names import WORDS, Part, check_names, parts_of
+from bertexplorer.diagnosis.walk import Input, Step, Walk, check_architecture
+from bertexplorer.engine.collate import collate
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+
+TEXTS = ("The bank raised its rates, and savers were glad.", "A cat sleeps.")  # of two lengths: one is padded
+MAX_FILE = 2_000_000_000  # bytes of a file of states
+IDS = ("input_ids", "ids")  # the names of an argument, or of a tensor in a file
+MASK = ("attention_mask", "mask")
+SEGMENTS = ("token_type_ids", "segments", "segment_ids")
+
+
+@dataclass(frozen=True, eq=False)
+class StatesDiagnosis:
+    """Where another BERT departs from a checkpoint: the parts that are wrong by themselves, each with what explains it.
+
+    `bx.doctor_states` returns it.
+    """
+
+    said: str
+    first: str  # the first part that is wrong; "" if none is
+    causes: tuple[str, ...]  # that explain it; () if none of those that were tried does
+    rows: tuple[dict[str, Any], ...]  # every part that was compared, in the order of the data
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """For scripts: 0 if no part is wrong, else 1."""
+        return 1 if self.first else 0
+
+    def __repr__(self) -> str:
+        return self.said
+
+
+def examine_module(
+    checkpoint: Checkpoint, module: nn.Module, texts: Sequence[str], names: Mapping[str, str]
+) -> StatesDiagnosis:
+    """Run *module* on *texts*, and compare every part that is known by its name. Its dropout is switched off, after it
+    was said if it was on."""
+    check_architecture(checkpoint)
+    given = encode(checkpoint, texts or TEXTS)
+    check_names(names, (name for name, _ in module.named_modules()))
+    notes = []
+    was_training = module.training
+    if any(one.training and isinstance(one, nn.Dropout) and one.p for one in module.modules()):
+        notes.append("Dropout is on, so each pass gives other numbers: call model.eval(). It is off for what follows.")
+    module.eval()
+    try:
+        states = trace(module, given, names)
+    finally:
+        module.train(was_training)
+    return answer(checkpoint, states, given, notes)
+
+
+def examine_file(checkpoint: Checkpoint, file: Path, texts: Sequence[str], names: Mapping[str, str]) -> StatesDiagnosis:
+    """Compare the tensors in a safetensors *file*, by their names. It holds input_ids, and attention_mask if tokens are
+    padded; or the *texts* are given. Raises ExplorerError for a file that cannot be used."""
+    check_architecture(checkpoint)
+    tensors = read_tensors(file)
+    ids = next((tensors[name] for name in IDS if name in tensors), None)
+    if ids is None and not texts:
+        raise ExplorerError(
+            f"{file.name} has no input_ids, so it is not known what was read. Save them in it, or give the texts."
+        )
+    given = encode(checkpoint, texts) if ids is None else input_of(checkpoint, tensors, ids)
+    check_names(names, tensors)
+    states: dict[Part, Tensor] = {}
+    unknown = []
+    for name, tensor in tensors.items():
+        _, made = parts_of(name, names)
+        if made is not None:
+            states[made] = tensor
+        elif name not in (*IDS, *MASK, *SEGMENTS):
+            unknown.append(name)
+    notes = [f"Not known by their names: {', '.join(sorted(unknown))[:300]}."] if unknown else []
+    return answer(checkpoint, states, given, notes)
+
+
+def read_tensors(file: Path) -> dict[str, Tensor]:
+    try:
+        if file.stat().st_size > MAX_FILE:
+            raise ExplorerError(f"{file.name} has {file.stat().st_size:,} bytes; wanted at most {MAX_FILE:,}.")
+        with safe_open(file, framework="pt") as opened:
+            return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - it is no dictionary
+    except OSError as error:
+        raise ExplorerError(f"{file} cannot be read: {error.strerror}. Give the path of a file.") from error
+    except SafetensorError as error:
+        raise ExplorerError(
+            f"{file.name} is not a safetensors file. Write one with safetensors.torch.save_file; a pickle (.pt, .bin) "
+            "is not opened, as it may run code."
+        ) from error
+
+
+def encode(checkpoint: Checkpoint, texts: Sequence[str]) -> Input:
+    """The tokens of *texts*, padded."""
+    encodings = [checkpoint.tokenizer.encode(text) for text in texts]
+    ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, torch.device("cpu"))
+    return Input(ids, segments, torch.ones_like(ids, dtype=torch.bool) if mask is None else mask)
+
+
+def input_of(checkpoint: Checkpoint, tensors: Mapping[str, Tensor], ids: Tensor) -> Input:
+    """The input that a file names. Raises ExplorerError for ids that the checkpoint does not have."""
+    ids = ids.long()
+    ids = ids[None] if ids.ndim == 1 else ids
+    if ids.ndim != 2 or not ids.numel() or int(ids.min()) < 0 or int(ids.max()) >= checkpoint.config.vocab_size:
+        raise ExplorerError(
+            f"input_ids has the shape {tuple(ids.shape)}; wanted rows of ids below {checkpoint.config.vocab_size:,}."
+        )
+    limit = checkpoint.config.max_positions
+    if ids.shape[1] > limit:
+        raise ExplorerError(f"input_ids has {ids.shape[1]:,} tokens; wanted at most {limit:,}.")
+    mask = next((tensors[name] for name in MASK if name in tensors), torch.ones_like(ids)).reshape(ids.shape) > 0
+    segments = next((tensors[name] for name in SEGMENTS if name in tensors), torch.zeros_like(ids))
+    return Input(ids, segments.long().reshape(ids.shape), mask)
+
+
+@torch.inference_mode()
+def trace(module: nn.Module, given: Input, names: Mapping[str, str]) -> dict[Part, Tensor]:
+    """What goes into and comes out of the parts of *module*. Raises ExplorerError if it cannot be run, or none of its
+    modules has a known name."""
+    states: dict[Part, Tensor] = {}
+    with ExitStack() as stack:
+        for name, child in module.named_modules():
+            before, after = parts_of(name, names)
+            if before is None and after is None:
+                continue
+
+            def keep(_: nn.Module, inputs: Any, output: Any, before: Any = before, after: Any = after) -> None:
+                if before is not None and inputs and isinstance(inputs[0], Tensor):
+                    states[before] = inputs[0].detach().float().cpu()
+                first = output[0] if isinstance(output, tuple) else output
+                if after is not None and isinstance(first, Tensor):
+                    states[after] = first.detach().float().cpu()
+
+            handle = child.register_forward_hook(keep)
+            stack.callback(handle.remove)
+        try:
+            module(**arguments(module, given))
+        except Exception as error:  # code of the person's own, which may raise anything
+            raise ExplorerError(f"The module could not be run: {type(error).__name__}: {error!s:.200}") from error
+    if not states:
+        known = ", ".join(name for name, _ in module.named_modules() if name)[:300]
+        raise ExplorerError(
+            f"None of the module's parts has a name that is known: {known}. Give names={{'blocks.0.q': "
+            f"'layers.0.query'}}; the parts are {', '.join(WORDS)}."
+        )
+    return states
+
+
+def arguments(module: nn.Module, given: Input) -> dict[str, Tensor]:
+    """The arguments of the module's forward, by the names that it has for them."""
+    parameters = inspect.signature(module.forward).parameters
+    result: dict[str, Tensor] = {}
+    for known, value in ((IDS, given.ids), (MASK, given.mask.long()), (SEGMENTS, given.segments)):
+        name = next((name for name in known if name in parameters), None)
+        if name:
+            result[name] = value
+    if not any(name in result for name in IDS):
+        raise ExplorerError(f"The module's forward takes {', '.join(parameters)}; wanted input_ids among them.")
+    return result
+
+
+def answer(
+    checkpoint: Checkpoint, states: Mapping[Part, Tensor], given: Input, notes: Sequence[str]
+) -> StatesDiagnosis:
+    """Compare, and say it."""
+    steps = Walk(checkpoint, states, given).run()
+    rows = tuple(
+        {
+            "part": str(step.part),
+            "difference": step.difference,
+            "tolerance": step.tolerance,
+            "wrong": step.wrong,
+            "explained by": "; ".join(step.causes),
+        }
+        for step in steps
+    )
+    wrong = [step for step in steps if step.wrong]
+    if not wrong:
+        said = f"All {len(steps):,} parts that were compared are those of {checkpoint.name}, up to rounding."
+        return StatesDiagnosis(said, "", (), rows, tuple(notes))
+    first = wrong[0]
+    return StatesDiagnosis(say(first, wrong, len(steps)), str(first.part), first.causes, rows, tuple(notes))
+
+
+def say(first: Step, wrong: Sequence[Step], compared: int) -> str:
+    sentences = [
+        f"The first part that differs is {first.part}: by {first.difference:.2g}, where rounding explains "
+        f"{first.tolerance:.1g}."
+    ]
+    if len(first.causes) == 1:
+        sentences.append(f"It is explained if {first.causes[0]}.")
+    elif first.causes:
+        sentences.append(f"It is explained by each of these: {'; '.join(first.causes)}.")
+    else:
+        sentences.append("None of the faults that are tried explains it.")
+    more = [step for step in wrong[1:] if step.part.name != first.part.name]
+    if more:
+        sentences.append(
+            f"On their own, given what stands before them, {len(more):,} other parts differ, too: {more[0].part}."
+        )
+    elif len(wrong) > 1:
+        sentences.append(f"The same part differs in {len(wrong):,} layers.")
+    sentences.append(f"{compared:,} parts were compared; what follows from an earlier part does not count.")
+    return " ".join(sentences)

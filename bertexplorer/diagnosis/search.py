@@ -1,0 +1,312 @@
+"""The search: which recipe gives these vectors? Found on some of the texts, confirmed on others, ahead by a margin.
+
+A cut shows in long texts alone. So a recipe is found on short ones, which are quick to read, and the length at which it
+cuts on long ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.diagnosis.given import Given
+from bertexplorer.diagnosis.pooling import Key, key_of, poolings
+from bertexplorer.diagnosis.readings import WITHOUT_SHORT, Change, Rows, changes, choose, cuts, departing
+from bertexplorer.diagnosis.recipe import RAW, SCALED, Reading, Recipe, own_recipe
+from bertexplorer.diagnosis.states import Reader, hidden_states, in_precision
+from bertexplorer.engine import progress, sentence_encoder_of
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import Encoder
+
+CLOSE = 1e-4  # a distance (1 - cosine) that needs no other precision to be explained
+NEAR = 0.1  # beyond this, no precision is tried
+AHEAD = 3.0  # a recipe is ahead of another one if that is so many times farther from a vector
+EXPLAINED = 3.0  # a precision explains a distance if it makes it so many times smaller
+USUAL = 3.0  # … or, if its errors depend on the order of sums, if it moves our own vectors nearly as far
+SHUFFLED = 0.02  # a vector nearer than this to that of another text belongs to it
+KEPT = 40  # recipes that are tried on the texts that confirm
+LENGTHS = 0.01  # by how much lengths of vectors may differ
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A recipe that was tried: by text, how far its vector is from the given one, 1 - cosine."""
+
+    recipe: Recipe
+    distances: dict[int, float]
+    lengths: dict[int, tuple[float, float]] = field(default_factory=dict)  # of its vectors, cut and before that
+
+    def mean(self, rows: Sequence[int]) -> float:
+        """The mean distance on those of *rows* that were tried."""
+        return float(np.mean([self.distances[row] for row in rows if row in self.distances]))
+
+    def greatest(self, rows: Sequence[int]) -> float:
+        """The greatest distance on those of *rows* that were tried."""
+        return max(self.distances[row] for row in rows if row in self.distances)
+
+    def is_ahead(self, other: Candidate, floor: float) -> bool:
+        """Whether *other* is several times farther from a vector than this one, and nowhere several times nearer.
+        Distances below *floor* count as alike."""
+        shared = self.distances.keys() & other.distances.keys()
+        pairs = [(max(self.distances[row], floor), max(other.distances[row], floor)) for row in shared]
+        farther = any(theirs > AHEAD * ours for ours, theirs in pairs)
+        nearer = any(ours > AHEAD * theirs for ours, theirs in pairs)
+        return farther and not nearer
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search has found."""
+
+    own: Recipe
+    own_candidate: Candidate | None  # None if the files give fewer numbers than a given vector has
+    nearest: list[Candidate]  # the best recipes, nearest first
+    tied: list[Candidate]  # those that the texts do not tell from the best, which is among them; none if none fits
+    only_short: bool  # whether the nearest one gives the vectors of short texts, and no cut those of long ones
+    order: list[tuple[int, int]]  # (text, the text whose vector stands beside it), if lines are shuffled
+    tried: int  # recipes
+    rows: Rows
+
+
+def search(checkpoint: Checkpoint, given: Given, prompt: str | None = None) -> Found:
+    """The recipe behind the vectors that are *given*. *prompt*: the name of the prompt that should stand before the
+    texts, as in `Bert.encode`. Raises ExplorerError if no text can be read, or the files cannot be followed."""
+    if checkpoint.precision != "fp32":
+        raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to compare.")
+    return Search(checkpoint, given, prompt).run()
+
+
+class Search:
+    """One search: its texts, and what it has tried."""
+
+    def __init__(self, checkpoint: Checkpoint, given: Given, prompt: str | None) -> None:
+        self.checkpoint = checkpoint
+        self.given = given
+        self.files = sentence_encoder_of(checkpoint, "own")
+        self.own = own_recipe(checkpoint, prompt)
+        self.reader = Reader(checkpoint)
+        self.rows = choose(checkpoint, given, self.reader)
+        self.encoders: dict[str, Encoder] = {"fp32": checkpoint.encoder}
+        self.tried = 0
+
+    def run(self) -> Found:
+        rows = self.rows
+        # 1. Every recipe on the texts to find it with, the best of them on those that confirm.
+        candidates = self.find()
+        candidates.sort(key=lambda one: one.mean(rows.finding))
+        best = candidates[:KEPT]
+        best += [one for one in candidates[KEPT:] if self.is_own(one.recipe)]
+        nearest = self.compute(best, rows.finding + rows.confirming)
+        nearest.sort(key=lambda one: one.mean(rows.finding))
+        # 2. Those that short texts do not tell apart, with each length on the long ones.
+        if nearest and rows.long_finding and nearest[0].mean(rows.confirming) <= NEAR:
+            near = [one for one in nearest if not nearest[0].is_ahead(one, self.given.floor)]
+            cut = self.compute(self.with_cuts(near), rows.all)
+            rest = [one for one in nearest if one not in near]
+            nearest = sorted(cut, key=lambda one: one.mean(rows.finding + rows.long_finding)) + rest
+        # 3. The decision.
+        tied = self.decide(nearest, rows.confirming + rows.long_confirming)
+        only_short = bool(not tied and rows.long_finding and self.decide(nearest, rows.confirming))
+        order = [] if tied or only_short else self.find_order()
+        own = next((one for one in nearest if self.is_own(one.recipe)), None)
+        if tied and tied[0].recipe.precision != "fp32":
+            nearest = tied + nearest
+        return Found(self.own, own, nearest, tied, only_short, order, self.tried, rows)
+
+    def is_own(self, recipe: Recipe) -> bool:
+        """Whether *recipe* is that of the files, whatever its width and scaling."""
+        return recipe.reading == self.own.reading and key_of(recipe) == key_of(self.own)
+
+    def find(self) -> list[Candidate]:
+        """Every recipe that is tried, with its distances on the texts to find it with."""
+        own = self.own.reading
+        parts = changes(self.checkpoint, own)
+        most = len(parts)
+        if self.rows.all_long:  # each may be cut, so the length is searched for with everything else
+            parts.append([cut_at(length) for length in cuts(self.checkpoint, own, self.rows.longest)[1:]])
+            most = WITHOUT_SHORT
+        readings = list(departing(own, parts, most))
+        tokens = sum(self.rows.tokens[row] for row in self.rows.finding)
+        progress.report(0, tokens * len(readings))
+        candidates: list[Candidate] = []
+        seen = set()
+        for count, reading in enumerate(readings):
+            progress.report(tokens * count, tokens * len(readings))
+            try:
+                encodings = {row: self.reader.encode(self.given.texts[row], reading) for row in self.rows.finding}
+            except ExplorerError:
+                continue  # such as a prompt with a mask that the checkpoint lacks
+            signature = (reading.segments, *((e.ids, e.segments, e.unpooled) for e in encodings.values()))
+            if signature in seen:  # as texts in lower case are, for a tokenizer that reads all texts so
+                continue
+            seen.add(signature)
+            distances: dict[Key, dict[int, float]] = {}
+            for row, vectors in self.vectors(reading, self.rows.finding):
+                theirs = torch.from_numpy(self.given.vectors[row])
+                table = torch.stack([vector[: self.given.width] for vector in vectors.values()])
+                for key, distance in zip(vectors, self.far(table, theirs).tolist(), strict=True):
+                    distances.setdefault(key, {})[row] = distance
+            for key, by_row in distances.items():
+                if len(by_row) == len(self.rows.finding):
+                    candidates.append(Candidate(self.recipe(reading, key), by_row))
+        self.tried = len(candidates)
+        return candidates
+
+    def recipe(self, reading: Reading, key: Key) -> Recipe:
+        pools_prompt, pooling, layer, dense = key
+        if key == key_of(self.own):
+            pooling = self.own.pooling  # another name of the same, up to its length
+        return Recipe(reading, pooling, layer, pools_prompt, dense, self.given.width)
+
+    def vectors(
+        self, reading: Reading, rows: Sequence[int], precision: str = "fp32"
+    ) -> Iterator[tuple[int, dict[Key, Tensor]]]:
+        """(row, the vectors of every recipe with *reading*) for each of *rows*, in any order."""
+        if precision not in self.encoders:
+            self.encoders[precision] = in_precision(self.checkpoint, precision)
+        encodings = [self.reader.encode(self.given.texts[row], reading) for row in rows]
+        segments = reading.segments != "none"
+        for i, states in hidden_states(self.checkpoint, self.encoders[precision], encodings, segments=segments):
+            found = poolings(self.checkpoint, self.files, states, encodings[i], self.given.width)
+            if vectors := dict(found):
+                yield rows[i], vectors
+
+    def far(self, ours: Float[Tensor, "*n d"], theirs: Float[Tensor, " d"]) -> Float[Tensor, "*n"]:
+        """1 - cosine of *ours* with *theirs*, as half the squared distance of unit vectors, which keeps its digits."""
+        ours = ours.double()
+        if self.given.kind == "binary":
+            ours = ours.sign()
+        return (F.normalize(ours, dim=-1) - F.normalize(theirs.double(), dim=-1)).square().sum(dim=-1) / 2
+
+    def with_cuts(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """*candidates* with each length at which they may cut."""
+        result = []
+        for one in candidates:
+            for length in cuts(self.checkpoint, self.own.reading, self.rows.longest):
+                reading = replace(one.recipe.reading, max_tokens=length)
+                result.append(replace(one, recipe=replace(one.recipe, reading=reading)))
+        return result
+
+    def compute(self, candidates: Sequence[Candidate], rows: Sequence[int], precision: str = "fp32") -> list[Candidate]:
+        """*candidates* on *rows*, with the lengths of their vectors, in *precision*."""
+        result = []
+        readings = dict.fromkeys(one.recipe.reading for one in candidates)
+        tokens = sum(self.rows.tokens[row] for row in rows)
+        progress.report(0, tokens * len(readings))
+        for count, reading in enumerate(readings):
+            progress.report(tokens * count, tokens * len(readings))
+            found = dict(self.vectors(reading, rows, precision))
+            for one in candidates:
+                key = key_of(one.recipe)
+                if one.recipe.reading != reading or any(key not in vectors for vectors in found.values()):
+                    continue
+                distances: dict[int, float] = {}
+                lengths: dict[int, tuple[float, float]] = {}
+                for row in rows:
+                    whole = found[row][key]
+                    cut = whole[: self.given.width]
+                    distances[row] = float(self.far(cut, torch.from_numpy(self.given.vectors[row])))
+                    lengths[row] = (float(cut.norm()), float(whole.norm()))
+                result.append(Candidate(replace(one.recipe, precision=precision), distances, lengths))
+        return result
+
+    def decide(self, nearest: Sequence[Candidate], confirming: Sequence[int]) -> list[Candidate]:
+        """The recipe that gives the vectors, and those that the texts do not tell from it; none if the nearest does not
+        give those of the texts that are *confirming*."""
+        if not nearest or not confirming:
+            return []
+        best = nearest[0]
+        if best.greatest(confirming) > max(CLOSE, self.given.floor):
+            if best.mean(confirming) > NEAR:
+                return []
+            nearest = self.explain(nearest, confirming)
+            if not nearest:
+                return []
+            best = nearest[0]
+        tied = [one for one in nearest if not best.is_ahead(one, self.given.floor)]
+        tied.sort(key=lambda one: (not self.is_own(one.recipe), one is not best))
+        return [replace(one, recipe=self.with_scaling(one)) for one in tied]
+
+    def explain(self, nearest: Sequence[Candidate], confirming: Sequence[int]) -> list[Candidate]:
+        """The *nearest* recipes in the precision that explains their distances, nearest first; none if none does."""
+        rows = list(nearest[0].distances)
+        finding = [row for row in rows if row not in confirming]
+        several = [one for one in nearest[:KEPT] if one.distances.keys() >= set(rows)]
+        for precision in ("int8", "bf16"):
+            computed = self.compute(several, rows, precision)
+            computed.sort(key=lambda one: one.mean(finding))
+            best = computed[0]
+            plain = next(one for one in several if one.recipe == replace(best.recipe, precision="fp32"))
+            if precision == "int8":
+                explains = plain.mean(confirming) >= EXPLAINED * best.mean(confirming)
+            else:  # its errors depend on the order of sums, so only their size can be compared
+                explains = plain.mean(confirming) <= USUAL * self.moved(plain.recipe, precision, confirming)
+            if explains:
+                return computed
+        return []
+
+    def moved(self, recipe: Recipe, precision: str, rows: Sequence[int]) -> float:
+        """How far *precision* moves our own vectors of *rows*, on average."""
+        key = key_of(recipe)
+        exact = {row: vectors[key] for row, vectors in self.vectors(recipe.reading, rows)}
+        moved = {row: vectors[key] for row, vectors in self.vectors(recipe.reading, rows, precision)}
+        return float(np.mean([float(self.far(moved[row], exact[row])) for row in rows]))
+
+    def with_scaling(self, candidate: Candidate) -> Recipe:
+        """The recipe of *candidate*, with what the lengths of the given vectors say."""
+        recipe, rows = candidate.recipe, list(candidate.lengths)
+        if self.given.kind == "binary":
+            return recipe
+        theirs = self.given.lengths[rows]
+        cut, whole = np.array([candidate.lengths[row] for row in rows]).T
+        tokens = np.array([len(self.reader.encode(self.given.texts[row], recipe.reading)) for row in rows])
+        ratios = theirs / cut
+        if np.allclose(theirs, 1, rtol=0, atol=LENGTHS):
+            return replace(recipe, scaling=SCALED)
+        if np.allclose(ratios, 1, rtol=0, atol=LENGTHS):
+            return replace(recipe, scaling=RAW)
+        if np.allclose(theirs, cut / whole, rtol=LENGTHS, atol=0):
+            return replace(recipe, scaling="scaled to length 1 before they are cut")
+        if recipe.pooling == "mean" and np.allclose(ratios, tokens**0.5, rtol=LENGTHS, atol=0):
+            return replace(recipe, pooling="mean_sqrt_len_tokens", scaling=RAW)
+        if recipe.pooling == "mean" and np.allclose(ratios, tokens, rtol=LENGTHS, atol=0):
+            return replace(recipe, scaling="the sum over all tokens instead of the mean")
+        if np.allclose(theirs, theirs.mean(), rtol=LENGTHS, atol=0):
+            return replace(recipe, scaling=f"scaled to length {theirs.mean():.3g}")
+        if np.allclose(ratios, ratios.mean(), rtol=LENGTHS, atol=0):
+            return replace(recipe, scaling=f"multiplied by {ratios.mean():.3g}")
+        return replace(
+            recipe, scaling=f"of lengths from {theirs.min():.3g} to {theirs.max():.3g}, which no step explains"
+        )
+
+    def find_order(self) -> list[tuple[int, int]]:
+        """(text, the text whose vector stands beside it), if the texts that were used have each other's vectors, or
+        those of other texts; [] if not. Readings depart from the files in at most one part."""
+        rows = self.rows.finding + self.rows.confirming
+        theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
+        for reading in departing(self.own.reading, changes(self.checkpoint, self.own.reading), 1):
+            nearest: dict[Key, dict[int, tuple[float, int]]] = {}
+            for row, vectors in self.vectors(reading, rows):
+                table = torch.stack([vector[: self.given.width] for vector in vectors.values()]).double()
+                if self.given.kind == "binary":
+                    table = table.sign()
+                greatest, where = (F.normalize(table, dim=-1) @ theirs.T).max(dim=1)
+                for key, cosine, at in zip(vectors, greatest.tolist(), where.tolist(), strict=True):
+                    nearest.setdefault(key, {})[row] = (1 - cosine, at)
+            for found in nearest.values():
+                places = [found[row][1] for row in rows if row in found]
+                close = len(places) == len(rows) and max(distance for distance, _ in found.values()) <= SHUFFLED
+                if close and len(set(places)) == len(places) and places != rows:
+                    return list(zip(rows, places, strict=True))
+        return []
+
+
+def cut_at(length: int) -> Change:
+    """The change that cuts texts at *length* tokens."""
+    return lambda reading: replace(reading, max_tokens=length)
