@@ -11,6 +11,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before gradio is imported: n
 import gradio as gr
 
 import bertexplorer as bx
+from bertexplorer.blocks import View
 from bertexplorer.views import VIEWS
 
 ASKED = {name: view for name, view in VIEWS.items() if "text" in view.takes and not view.tuned}
@@ -69,6 +70,10 @@ with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as demo:
             )
 
         gr.on([button.click, text.submit], answer, [text, pair, pick, *fields.values()], [said, plot, page, table])
+
+    with gr.Accordion("The same view as a component, with tokens to press", open=False):
+        live = View("fill-mask", text=text.value)
+    gr.on([view.change, text.submit], lambda name, typed: {"view": name, "text": typed}, [view, text], live)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 import gradio as gr
 import orjson
 from gradio.components.base import server
+from gradio.events import EventListener
 
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.page import page_schema
@@ -51,6 +52,7 @@ class Component(gr.HTML):
     """What the three have in common. A value is a state, as in the address bar of the page; a part of one, given by a
     listener, changes only that part."""
 
+    change = EventListener("changed").listener  # Gradio's own comes with a part of a value, where that was given
     fields: tuple[str, ...] = ()  # of a value; (): those of a state
 
     def __init__(self, state: State, bert: Bert, look: Mapping[str, Any], **props: Any) -> None:

@@ -1,5 +1,5 @@
 // What Gradio runs for each component. It gets the scripts of our pages from the process of the app, once for a page of the browser;
-// where a browser keeps them, once for all its pages. The component fires "change", "answered" and "select".
+// where a browser keeps them, once for all its pages. The component fires "changed", "answered" and "select".
 globalThis.bertexplorerScripts ??= {};
 const fetched = async () => {
   const address = `${location.origin}/bertexplorer-scripts/${props.version}`;

@@ -126,3 +126,14 @@ def test_the_templates_are_constants_and_no_file_is_written() -> None:
     )
     assert "<img" not in View(render=False).as_example(evil)
     assert not list(Path(components.__file__).parent.glob("*.pyi"))
+
+
+def test_a_change_is_an_event_of_whole_values() -> None:
+    """Gradio's own "change" comes with the part of a value that a listener gave."""
+    with gr.Blocks(analytics_enabled=False) as demo:
+        view = View("fill-mask", text=FRANCE)
+        view.change(lambda state: state["text"], view, None)
+        gr.on([view.change], lambda state: state["text"], view, None)
+        view.answered(lambda: None)
+    targets = [target[1] for function in demo.fns.values() for target in function.targets]
+    assert targets == ["changed", "changed", "answered"]

@@ -11,7 +11,11 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Show the component that *props* name in the *element* of Gradio. *page*: the schema of the views. */
 export function render({ page, element, props, server, trigger, watch }) {
-  const ask = inTurn(async (path, body) => JSON.parse(await server.ask({ path, body })));
+  const ask = inTurn(async (path, body) => {
+    const reply = await server.ask({ path, body });
+    if (typeof reply !== "string") throw new Error("the app does not answer");
+    return JSON.parse(reply);
+  });
   const component = {
     props,
     trigger,
@@ -25,11 +29,12 @@ export function render({ page, element, props, server, trigger, watch }) {
   place.replaceChildren(framed("hosted", ...shown).frame);
 }
 
-/** Make *value* that of the component, and tell the listeners. */
+/** Make *value* that of the component, and tell the listeners. The event is not Gradio's "change", which comes with what a
+ *  listener gave, perhaps a part of a value. */
 function tell({ props, trigger }, value) {
   if (same(props.value, value)) return;
   props.value = value;
-  trigger("change");
+  trigger("changed");
 }
 
 /** A view, and for an Explorer the doors to others. */
@@ -38,7 +43,8 @@ function explorer(component) {
   const view = Object.assign(h("bx-view"), { schema, given: props.value, backend: ask });
   view.classList.toggle("fixed", !props.strip);
   watch("value", () => {
-    if (!same(props.value, view.state.now)) view.open(props.value ?? {});
+    if (same(props.value, view.state.now)) return;
+    view.open(props.value ?? {});
   });
   view.addEventListener("filled", () => {
     if (view.getAttribute("aria-busy") !== "true") tell(component, view.state.now);
@@ -83,13 +89,13 @@ function strip(component) {
   const draw = async (given) => {
     const counted = { text: value.text, pair: value.pair },
       spans = "hidden" in given || "picked" in given;
-    const wanted = { ...value, ...given },
-      mine = (value = wanted);
+    const wanted = { ...value, ...given };
+    value = wanted;
     const texts = spans ? { text: wanted.text, pair: wanted.pair } : counted;
     const { answer } = await ask("strip", {
       body: { state: { ...wanted, view: props.view }, counted_in: texts },
     });
-    if (value !== mine) return; // somebody has asked for another since
+    if (value !== wanted) return; // somebody has asked for another since
     problem.textContent = answer.detail ?? "";
     if (!answer.strip) {
       strip.clear();
