@@ -21,7 +21,7 @@ from bertexplorer.model.load import load
 from bertexplorer.runs.suite_folder import MAX_ROWS, SuiteFolder
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import catalogue
-from bertexplorer.views.rows import Row
+from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.cases import cases
 from bertexplorer.views.suite.scores import Outcome, Scorer
 
@@ -33,7 +33,7 @@ ENDS = ("very happy today", "in the garden", "still very old", "known to all", "
 ENDS = (*ENDS, "well liked here", "quite new", "on fire", "at home now")
 
 
-def pairs(count: int) -> list[Row]:
+def pairs(count: int) -> list[NumberedRow]:
     """*count* sentences with a singular and a plural verb, no two alike."""
     made = itertools.product(NOUNS, PLACES, ENDS)
     rows = [

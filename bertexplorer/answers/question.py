@@ -27,8 +27,8 @@ TargetKind = Literal["answer", "mask", "next sentence", "label", "tag", "span st
 TARGET_INFO = "answer: the first mask if there is one, else the fine-tuned head, else whether B follows A"
 TAGGED_INFO = "if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced"
 LISTED = 20  # names in an error
-Row = Float[np.ndarray, " c"]  # of c classes: natural-log probabilities, or scores
-Rows = Float[np.ndarray, "*n c"]
+ClassRow = Float[np.ndarray, " c"]  # of c classes: natural-log probabilities, or scores
+ClassRows = Float[np.ndarray, "*n c"]
 Switches = Float[np.ndarray, "n l s"]  # n settings of the s switches in each of l layers, as in engine/ablation.py
 
 
@@ -161,15 +161,15 @@ class Readout(ABC):
     # How it is read. Positions are 0-based.
 
     @abstractmethod
-    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterable[Row]:
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterable[ClassRow]:
         """A row for each text, read at its position."""
 
     @abstractmethod
-    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> Rows:
+    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> ClassRows:
         """A row after each of the k layers, as if it were the last; layer 0 is the input of the first."""
 
     @abstractmethod
-    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> Rows:
+    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> ClassRows:
         """A row for each setting of the switches, as in `engine/ablation.py`."""
 
     # The number of a class
@@ -178,7 +178,7 @@ class Readout(ABC):
     def gradient_target(self, encoding: Encoding, position: int, index: int) -> Target:
         """The number of a class, with gradients."""
 
-    def number(self, row: Row, index: int) -> float:
+    def number(self, row: ClassRow, index: int) -> float:
         """The number of a class that views explain."""
         return float(row[index])
 

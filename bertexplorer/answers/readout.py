@@ -19,7 +19,16 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.answers import task_head
 from bertexplorer.answers.candidates import encode_masked
-from bertexplorer.answers.question import Question, Readout, Row, Rows, Switches, TargetKind, log_softmax, match_name
+from bertexplorer.answers.question import (
+    ClassRow,
+    ClassRows,
+    Question,
+    Readout,
+    Switches,
+    TargetKind,
+    log_softmax,
+    match_name,
+)
 from bertexplorer.answers.task_head import NOWHERE, AnswerKind, Word
 from bertexplorer.answers.texts import encode_pair
 from bertexplorer.answers.vectors import in_lower_case
@@ -62,17 +71,17 @@ class MaskReadout(Readout):
     def find(self, typed: str, encoding: Encoding, position: int) -> int:
         return single_piece_id(self.checkpoint, encoding, position, typed)
 
-    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[Row]:
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[ClassRow]:
         """As in the base class, one at a time: they take memory."""
         size = self.checkpoint.tokenizer.vocab_size
         masks = [[position] for position in positions]
         for row in engine.masked_log_probs(self.checkpoint, encodings, positions=masks):
             yield row[0, :size].numpy()
 
-    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> Rows:
+    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> ClassRows:
         return engine.layer_log_probs(self.checkpoint, encoding, [position], lens)[:, 0].numpy()
 
-    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> Rows:
+    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> ClassRows:
         rows = engine.ablated_log_probs(self.checkpoint, encoding, switches, position, change)
         return rows[:, : self.checkpoint.tokenizer.vocab_size].numpy()
 
@@ -88,21 +97,21 @@ class HeadReadout(Readout):
     head: ClassVar[str]
 
     @abstractmethod
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         """Rows from the logits of the head, which has l of them for each text, or t x l for its tokens."""
 
-    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[Row]:
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[ClassRow]:
         logits = engine.head_logits(self.checkpoint, encodings, self.head)
         for one, position in zip(logits, positions, strict=True):
             yield self.classes(one.double().numpy(), position)
 
-    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> Rows:
+    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> ClassRows:
         if lens is not None:
             raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
         logits = engine.layer_head_logits(self.checkpoint, encoding, self.head)
         return self.classes(logits.double().numpy(), position)
 
-    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> Rows:
+    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> ClassRows:
         logits = engine.ablated_head_logits(self.checkpoint, encoding, switches, self.head, change)
         return self.classes(logits.double().numpy(), position)
 
@@ -126,10 +135,10 @@ class NextSentenceReadout(HeadReadout):
     def find(self, typed: str, encoding: Encoding, position: int) -> int:
         return match_name(FOLLOWS, typed, "answer")
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return log_softmax(logits)
 
-    def number(self, row: Row, index: int) -> float:
+    def number(self, row: ClassRow, index: int) -> float:
         return float(row[index] - row[1 - index])
 
     def probability(self, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -195,7 +204,7 @@ class LabelReadout(TunedReadout):
     def pooled(self) -> bool:
         return not self.checkpoint.sequence_classifier.first_only
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return log_softmax(logits)
 
     def gradient_target(self, encoding: Encoding, position: int, index: int) -> Target:
@@ -216,7 +225,7 @@ class LabelsReadout(LabelReadout):
         problem = checkpoint.hf_config.get("problem_type")
         return super().fits(checkpoint) and problem == "multi_label_classification"
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return np.asarray(-np.logaddexp(0.0, -logits))
 
 
@@ -233,7 +242,7 @@ class ScoreReadout(LabelReadout):
         regression = checkpoint.hf_config.get("problem_type") == "regression"
         return super().fits(checkpoint) and (regression or checkpoint.config.num_labels == 1)
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return logits
 
 
@@ -278,17 +287,17 @@ class SimilarityReadout(TunedReadout):
     def pooled(self) -> bool:
         return task_head.pair_encoder(self.checkpoint).modes != ("cls",)
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return logits
 
-    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[Row]:
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[ClassRow]:
         encoder = task_head.pair_encoder(self.checkpoint)
         yield from engine.pair_cosines(self.checkpoint, encodings, encoder).double().numpy()[:, None]
 
-    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> Rows:
+    def layer_rows(self, encoding: Encoding, position: int, lens: TunedLens | None = None) -> ClassRows:
         return engine.layer_cosines(self.checkpoint, encoding, task_head.pair_encoder(self.checkpoint)).numpy()[:, None]
 
-    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> Rows:
+    def ablated_rows(self, encoding: Encoding, position: int, switches: Switches, change: Change) -> ClassRows:
         encoder = task_head.pair_encoder(self.checkpoint)
         return engine.ablated_cosines(self.checkpoint, encoding, switches, encoder, change).numpy()[:, None]
 
@@ -359,7 +368,7 @@ class TagReadout(TunedReadout):
             sentences += ("The tag and its probability are the head's own, before the run's CRF; Answer may differ.",)
         return sentences
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return log_softmax(logits[..., position, :])
 
     def gradient_target(self, encoding: Encoding, position: int, index: int) -> Target:
@@ -451,7 +460,7 @@ class SpanReadout(TunedReadout):
             sentences += ("The answer is that the passage has none; this is about the best span.",)
         return sentences
 
-    def classes(self, logits: Logits, position: int) -> Rows:
+    def classes(self, logits: Logits, position: int) -> ClassRows:
         return log_softmax(logits[..., self.side])
 
     def gradient_target(self, encoding: Encoding, position: int, index: int) -> Target:

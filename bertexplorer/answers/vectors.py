@@ -26,14 +26,14 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Line:
+class LabelledLine:
     """An uploaded line, and its label."""
 
     text: str
     label: str = ""
 
 
-BUILT_IN = tuple(Line(sentence, topic) for topic, sentences in TOPICS.items() for sentence in sentences)
+BUILT_IN = tuple(LabelledLine(sentence, topic) for topic, sentences in TOPICS.items() for sentence in sentences)
 
 
 class VectorIndex(Protocol):
@@ -137,7 +137,9 @@ def in_lower_case(text: Text) -> Text:
     return Text(text.first.lower(), text.second.lower(), hidden, picked)
 
 
-def encode_lines(encode: Callable[[str], Encoding], lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
+def encode_lines(
+    encode: Callable[[str], Encoding], lines: Sequence[LabelledLine]
+) -> tuple[list[Encoding], list[int], str]:
     """(encodings, their indices in *lines*, a note for the user). Lines that are empty or too long are left out.
     Raises ExplorerError if none is left."""
     encodings, indices = [], []
@@ -158,7 +160,7 @@ def encode_lines(encode: Callable[[str], Encoding], lines: Sequence[Line]) -> tu
 
 
 def line_vectors(
-    checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str, prompt: str | None = None
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], layer: int, pooling: str, prompt: str | None = None
 ) -> tuple[Float[np.ndarray, "n d"], list[int], str]:
     """(sentence vectors of *lines*, their indices in *lines*, a note for the user), as in `encode_lines`. *prompt*: as
     in `encode_sentence`. The vectors of BUILT_IN are cached with the checkpoint."""

@@ -20,7 +20,7 @@ SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
 
 
 @dataclass(frozen=True)
-class Rows:
+class UploadedRows:
     """The rows of a table, each with its line in the file, and a message about how it was read."""
 
     rows: SuiteRows
@@ -32,16 +32,16 @@ def write_rows(source: str, filename: str, target: str) -> str:
     return write_json(parse_rows(Path(source).read_bytes(), filename), Path(target))
 
 
-class RowUploads(Uploads[Rows]):
+class RowUploads(Uploads[UploadedRows]):
     what = "rows"
     write_file = staticmethod(write_rows)
 
     @staticmethod
-    def parse(content: bytes, filename: str) -> Rows:
+    def parse(content: bytes, filename: str) -> UploadedRows:
         return parse_rows(content, filename)
 
-    def from_json(self, stored: dict[str, Any]) -> Rows:
-        return Rows(
+    def from_json(self, stored: dict[str, Any]) -> UploadedRows:
+        return UploadedRows(
             tuple((line, cells) for line, cells in stored["rows"]),
             stored.get("summary", stored.get("told", "")),
         )
@@ -78,7 +78,7 @@ def winobias_direction(filename: str) -> dict[str, str]:
     return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
 
 
-def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
+def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> UploadedRows:
     """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, for a
     pickle, and for a file that is not a suite."""
     if Path(filename).suffix.lower() in PICKLES:
@@ -95,4 +95,4 @@ def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
             raise error from None
     problems = [f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return Rows(rows, table.summary + more)
+    return UploadedRows(rows, table.summary + more)

@@ -449,11 +449,11 @@ def join_list(name: str, value: Any) -> Any:
 
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
-    from bertexplorer.answers.vectors import Line
+    from bertexplorer.answers.vectors import LabelledLine
     from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
     if not isinstance(lines, str | Path):
-        return [Line(text) for text in check_texts("lines", lines)]
+        return [LabelledLine(text) for text in check_texts("lines", lines)]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
     return read_file(Path(lines), parse_lines).lines

@@ -21,7 +21,7 @@ from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite_folder
 from bertexplorer.runs.suite_folder import SuiteFolder, write_atomically
-from bertexplorer.views.rows import Row
+from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.scores import Scoring
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 }
 
 
-def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
+def begin(
+    jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[NumberedRow], scoring: Scoring, name: str
+) -> Run:
     """Queue a run. Raises ExplorerError for too many rows."""
     suite_folder.check_size(rows)
     spec = {

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import locks
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
-from bertexplorer.views.rows import Row, RowProblem, split_readable
+from bertexplorer.training.data.rows import RowProblem
+from bertexplorer.views.rows import NumberedRow, split_readable
 from bertexplorer.views.suite.cases import Case, cases
 from bertexplorer.views.suite.compute import Suite, rows as export_rows, summary, summary_rows
 from bertexplorer.views.suite.paired import PairedTest, paired_test
@@ -45,7 +46,7 @@ class Progress:
 class SuiteFolder:
     """The folder of one suite."""
 
-    def __init__(self, folder: Path, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring) -> None:
+    def __init__(self, folder: Path, checkpoint: Checkpoint, rows: Sequence[NumberedRow], scoring: Scoring) -> None:
         """Raises ExplorerError for too many rows."""
         check_size(rows)
         self.folder = folder
@@ -133,7 +134,7 @@ class SuiteFolder:
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
 
 
-def check_size(rows: Sequence[Row]) -> None:
+def check_size(rows: Sequence[NumberedRow]) -> None:
     """Raises ExplorerError for too many rows."""
     if (count := len(split_readable(rows)[0])) > MAX_ROWS:
         raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from bertexplorer.answers.vectors import Line
+from bertexplorer.answers.vectors import LabelledLine
 from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
 from bertexplorer.training.data import delimited
@@ -46,10 +46,10 @@ class Parsed(Protocol):
 
 
 @dataclass(frozen=True)
-class Lines:
+class UploadedLines:
     """The lines of a file, and a message about how it was read."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LabelledLine, ...]
     summary: str
 
 
@@ -142,19 +142,21 @@ def write_lines(source: str, filename: str, target: str) -> str:
     return write_json(parse_lines(Path(source).read_bytes(), filename), Path(target))
 
 
-class TextUploads(Uploads[Lines]):
+class TextUploads(Uploads[UploadedLines]):
     what = "lines"
     write_file = staticmethod(write_lines)
 
     @staticmethod
-    def parse(content: bytes, filename: str) -> Lines:
+    def parse(content: bytes, filename: str) -> UploadedLines:
         return parse_lines(content, filename)
 
-    def from_json(self, stored: dict[str, Any]) -> Lines:
-        return Lines(tuple(Line(**line) for line in stored["lines"]), stored.get("summary", stored.get("told", "")))
+    def from_json(self, stored: dict[str, Any]) -> UploadedLines:
+        return UploadedLines(
+            tuple(LabelledLine(**line) for line in stored["lines"]), stored.get("summary", stored.get("told", ""))
+        )
 
 
-def parse_lines(content: bytes, filename: str) -> Lines:
+def parse_lines(content: bytes, filename: str) -> UploadedLines:
     """The lines of a TXT, or of a CSV or TSV: one per row, from the column of texts.
 
     Raises ExplorerError for a file that is empty or too large, is not text, is of another kind, or has more than
@@ -167,7 +169,7 @@ def parse_lines(content: bytes, filename: str) -> Lines:
     text, encoding = decode(content, name)
     if suffix == ".txt":
         check_count(io.StringIO(text, newline=""), name)
-        lines, how = [Line(line.strip()) for line in split_lines(text)], "a line each"
+        lines, how = [LabelledLine(line.strip()) for line in split_lines(text)], "a line each"
     else:
         lines, how = parse_table(text, suffix, name)
     filled = tuple(line for line in lines if line.text)
@@ -176,7 +178,7 @@ def parse_lines(content: bytes, filename: str) -> Lines:
     check_count((line.text for line in filled), name)
     dropped = len(lines) - len(filled)
     empty = f"; {counted(dropped, 'empty line')} dropped" if dropped else ""
-    return Lines(filled, f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}{empty}.")
+    return UploadedLines(filled, f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}{empty}.")
 
 
 def check_count(lines: Iterable[str], name: str) -> None:
@@ -186,7 +188,7 @@ def check_count(lines: Iterable[str], name: str) -> None:
         raise ExplorerError(f"{name} has more than {MAX_LINES:,} lines, which is the limit. Give part of it.")
 
 
-def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
+def parse_table(text: str, suffix: str, name: str) -> tuple[list[LabelledLine], str]:
     """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
     named, text = delimited.named_delimiter(text)
     delimiter = named or ("\t" if suffix == ".tsv" else delimited.guess_delimiter(text))
@@ -212,8 +214,8 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     label = find_column(header, LABEL_NAMES) if has_header else None
     if label == column:
         label = None
-    lines = [Line(row[column], "" if label is None else row[label]) for row in body]
-    lines += [Line("")] * (len(cells) - len(filled) - bool(named))
+    lines = [LabelledLine(row[column], "" if label is None else row[label]) for row in body]
+    lines += [LabelledLine("")] * (len(cells) - len(filled) - bool(named))
     title = f"“{header[column][:30]}”" if has_header else f"column {column + 1} of {width}"
     delimiters = DELIMITERS.get(delimiter, "no signs")
     how = f"{delimiters}, text in {title}" if width > 1 else f"one column, text in {title}"

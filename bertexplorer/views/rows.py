@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.charts.style import count, join_names
+from bertexplorer.training.data.rows import RowProblem, UnusableRow
 
 LISTED = 1000  # cases in the table
 
-Cells = Mapping[str, Any]
-Row = tuple[int, Cells]  # (line of the file, cells by column)
+RowCells = Mapping[str, Any]
+NumberedRow = tuple[int, RowCells]  # (line of the file, cells by column)
 UNREAD = "\0unread"  # the only column of a row that its file's reader could not read; the cell says why
 
 
-@dataclass(frozen=True)
-class RowProblem:
-    """A row that cannot be used. *line*: where it starts."""
-
-    line: int
-    what: str
-
-
-class UnusableCase(Exception):
-    """Raised if a row cannot be used; the message says why."""
-
-
-def split_readable(rows: Sequence[Row]) -> tuple[list[Row], list[RowProblem]]:
+def split_readable(rows: Sequence[NumberedRow]) -> tuple[list[NumberedRow], list[RowProblem]]:
     """(the rows that their file's reader could read, the others)."""
     unread = [RowProblem(line, cells[UNREAD]) for line, cells in rows if UNREAD in cells]
     return [row for row in rows if UNREAD not in row[1]], unread
 
 
-def table(path: Path) -> list[Row]:
+def table(path: Path) -> list[NumberedRow]:
     """The rows of a CSV that comes with the app, each with its line."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(enumerate(csv.DictReader(file), 2))
@@ -53,11 +41,11 @@ def cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def first_cell(cells: Cells, *names: str) -> str:
-    """The first of the columns *names* that holds a text. Raises UnusableCase if none does."""
+def first_cell(cells: RowCells, *names: str) -> str:
+    """The first of the columns *names* that holds a text. Raises UnusableRow if none does."""
     text = next((text for name in names if (text := cell_text(cells.get(name)))), "")
     if not text:
-        raise UnusableCase(f"has no {names[0]}")
+        raise UnusableRow(f"has no {names[0]}")
     return text
 
 

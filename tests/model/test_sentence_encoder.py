@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from bertexplorer import engine
-from bertexplorer.answers.vectors import Line, encode_sentence
+from bertexplorer.answers.vectors import LabelledLine, encode_sentence
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import random_copy
 from bertexplorer.model.load import load
@@ -265,7 +265,9 @@ def test_the_limit_of_tokens_is_kept_and_said(limits: dict[str, Any], tiny_copy:
         torch.testing.assert_close(asked(folder), wanted, atol=1e-5, rtol=1e-5)
     checkpoint = load(folder)
     assert len(checkpoint.tokenizer.encode(TEXTS[0])) > 6, "other views read the whole text"
-    found = search.run(checkpoint, TEXTS[0], lines=[Line(text) for text in TEXTS], options=search.Options(lines="k"))
+    found = search.run(
+        checkpoint, TEXTS[0], lines=[LabelledLine(text) for text in TEXTS], options=search.Options(lines="k")
+    )
     assert "3 tokens of the text are beyond the checkpoint's limit of 6 tokens." in found.notes
     assert "2 lines are longer than the 6 tokens that are read, and cut." in found.notes
     drawn = embedding_map.run(checkpoint, ". ".join(TEXTS), options=embedding_map.Options(unit="sentences"))
@@ -298,7 +300,7 @@ def test_search_and_map_compare_the_vectors_of_the_files(tiny_copy: Tiny) -> Non
         return F.normalize(dense, dim=0).double().numpy()
 
     cosines = np.stack([vector(line) for line in lines]) @ vector(TEXTS[1])
-    given = [Line(line) for line in lines]
+    given = [LabelledLine(line) for line in lines]
     found = search.run(checkpoint, TEXTS[1], options=search.Options(lines="k"), lines=given)
     assert [hit.line for hit in found.hits] == np.argsort(-cosines).tolist()
     assert [hit.cosine for hit in found.hits] == pytest.approx(np.sort(cosines)[::-1], abs=1e-5)
@@ -328,7 +330,7 @@ def test_an_index_is_built_anew_for_another_sentence_encoder(tiny_copy: Tiny) ->
     for pooling in (CLS, MEAN, {**MEAN, "include_prompt": False}):
         checkpoints.append(load(write_sentence_encoder(folder, pooling)))
     checkpoints.append(load(with_settings(folder, truncate_dim=7)))
-    names = {search.collection(checkpoint, [Line("a")], 3, "own") for checkpoint in checkpoints}
+    names = {search.collection(checkpoint, [LabelledLine("a")], 3, "own") for checkpoint in checkpoints}
     assert len(names) == 5
 
 

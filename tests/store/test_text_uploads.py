@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.answers.vectors import Line
+from bertexplorer.answers.vectors import LabelledLine
 from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import parsing, text_uploads
@@ -59,9 +59,9 @@ def test_valid_files_are_accepted(content: bytes, name: str, lines: list[str], m
 
 def test_labels_are_read_from_their_column() -> None:
     result = parse_lines(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
-    assert result.lines == (Line("a cat", "x"), Line("a dog"))
+    assert result.lines == (LabelledLine("a cat", "x"), LabelledLine("a dog"))
     assert "text in “text”, labels in “label”, with a header" in result.summary
-    assert parse_lines(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
+    assert parse_lines(b"label\na cat\n", "a.csv").lines == (LabelledLine("a cat"),)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_only_the_newest_uploads_are_kept(tmp_path: Path) -> None:
         os.utime(tmp_path / f"{keys[-1]}.json", (i + 1, i + 1))
     store.save(b"last", "a.txt")
     assert len(list(tmp_path.glob("*.json"))) == MAX_UPLOADS
-    assert store.load(keys[-1]).lines == (Line(f"line {MAX_UPLOADS + 1}"),)
+    assert store.load(keys[-1]).lines == (LabelledLine(f"line {MAX_UPLOADS + 1}"),)
     with pytest.raises(ExplorerError, match="Upload the file again"):
         store.load(keys[0])
 
@@ -146,7 +146,7 @@ def test_an_odd_row_costs_no_other_row() -> None:
     assert "; 1 row with more cells than the first row left out (“B  c y”)" in result.summary
     # csv.reader would take the rest of the file for one cell.
     result = parse_lines(b'text,label\nA cat,x\n"A dog,y\nA cow,z\n', "a.csv")
-    assert result.lines == (Line("A cat", "x"), Line("A cow", "z"))
+    assert result.lines == (LabelledLine("A cat", "x"), LabelledLine("A cow", "z"))
     assert "; 1 row left out (line 3: a quote opens here and is never closed)" in result.summary
     unnamed = parse_lines(b'tweet,stars\nA cat,1\n"No" she said,1\nA cow,2\n', "a.csv")
     assert [line.text for line in unnamed.lines] == ["A cat", "A cow"] and "line 3: there is text" in unnamed.summary
@@ -157,7 +157,7 @@ def test_delimiters_and_ends_of_lines_are_those_of_the_file() -> None:
     assert [(line.text, line.label) for line in result.lines] == [("One, two.", "a"), ("Three, four.", "b")]
     assert "semicolons" in result.summary and "dropped" not in result.summary
     result = parse_lines(b'text\tlabel\n"Yes," he said\tx\nNo\ty\n', "a.tsv")
-    assert result.lines == (Line('"Yes," he said', "x"), Line("No", "y"))
+    assert result.lines == (LabelledLine('"Yes," he said', "x"), LabelledLine("No", "y"))
     text = "One line, with a separator\u2028in it\nAnother\n"
     assert [line.text for line in parse_lines(text.encode(), "a.csv").lines] == text.split("\n")[:2]
 
@@ -174,7 +174,7 @@ def test_many_broken_rows_take_no_longer_each() -> None:
     def seconds(rows: int) -> float:
         content = b"text,label\n" + b'"No" she said,x\n' * rows + b"A cat,y\n"
         begun = time.process_time()
-        assert parse_lines(content, "a.csv").lines == (Line("A cat", "y"),)
+        assert parse_lines(content, "a.csv").lines == (LabelledLine("A cat", "y"),)
         return time.process_time() - begun
 
     assert seconds(32_000) < 24 * seconds(4_000)  # 8 times the rows; 64 where each row costs more than the one before
@@ -186,7 +186,9 @@ def test_a_large_file_is_parsed_in_a_process_of_its_own(tmp_path: Path, monkeypa
     monkeypatch.setattr(text_uploads, "parse_lines", lambda *given: pytest.fail("parsed in this process"))
     store = TextUploads(tmp_path)
     key, summary = store.save("label,text\nx,é 日\n".encode(), "a.csv")
-    assert store.load(key).lines == (Line("é 日", "x"),) and summary.startswith("1 line from a.csv: UTF-8, commas")
+    assert store.load(key).lines == (LabelledLine("é 日", "x"),) and summary.startswith(
+        "1 line from a.csv: UTF-8, commas"
+    )
     with pytest.raises(ExplorerError, match="b.txt contains no text"):
         store.save(b"\n\n\n", "b.txt")
     assert [file.name for file in tmp_path.iterdir()] == [f"{key}.json"]

@@ -16,7 +16,7 @@ from captum.attr import IntegratedGradients, LayerGradientXActivation, LayerInte
 from bertexplorer import engine
 from bertexplorer.answers import attribution
 from bertexplorer.answers.attribution import METHODS, Baseline, Method
-from bertexplorer.answers.question import Question, Row
+from bertexplorer.answers.question import ClassRow, Question
 from bertexplorer.answers.readout import MaskReadout
 from bertexplorer.answers.word_merging import units
 from bertexplorer.model.checkpoint import Checkpoint
@@ -341,7 +341,7 @@ class Linear(MaskReadout):
         super().__init__(question.checkpoint)
         self.shown, self.weights = question.encoding.ids, weights
 
-    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[Row]:
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[ClassRow]:
         for encoding in encodings:
             visible = [a == b for a, b in zip(encoding.ids, self.shown, strict=True)]
             yield self.weights[visible].sum(keepdims=True)

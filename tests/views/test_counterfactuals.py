@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.answers.question import Row
+from bertexplorer.answers.question import ClassRow
 from bertexplorer.engine import gradients
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -216,7 +216,7 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint, monkeypa
     readout = predictor.question.readout
     rows = readout.rows
 
-    def watched(encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterable[Row]:
+    def watched(encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterable[ClassRow]:
         batches.append([len(encoding) for encoding in encodings])
         return rows(encodings, positions)
 

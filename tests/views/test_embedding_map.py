@@ -9,7 +9,7 @@ import torch
 from sklearn import decomposition, manifold
 from threadpoolctl import threadpool_limits
 
-from bertexplorer.answers.vectors import BUILT_IN, Line, baseline
+from bertexplorer.answers.vectors import BUILT_IN, LabelledLine, baseline
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -20,7 +20,9 @@ from tests.tolerance import assert_within, of_plane
 from tests.views.conftest import MINI, NEAR, Reference
 
 TEXT = "The bank by the river is steep, and the bank in town is closed."
-LINES = [Line(f"the cat {i} is here .", "cat") for i in range(15)] + [Line(f"a bank {i} .", "bank") for i in range(15)]
+LINES = [LabelledLine(f"the cat {i} is here .", "cat") for i in range(15)] + [
+    LabelledLine(f"a bank {i} .", "bank") for i in range(15)
+]
 
 
 def states(reference: Reference, text: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from bertexplorer import engine
 from bertexplorer.answers.board import Board, ask
 from bertexplorer.answers.heads import Neuron
-from bertexplorer.answers.vectors import Line
+from bertexplorer.answers.vectors import LabelledLine
 from bertexplorer.engine.gradients import neuron_effects
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -170,7 +170,9 @@ def test_the_lines_are_those_with_the_highest_activation(tiny: Tiny, monkeypatch
         "money .",
         "a great film , a terrible movie",
     ]
-    result = neurons.run(checkpoint, TEXT, options=Options(layer=2, neuron=3), lines=[Line(text) for text in texts])
+    result = neurons.run(
+        checkpoint, TEXT, options=Options(layer=2, neuron=3), lines=[LabelledLine(text) for text in texts]
+    )
     wanted = []
     for text in texts:
         encoding = checkpoint.tokenizer.encode(text)
@@ -181,7 +183,7 @@ def test_the_lines_are_those_with_the_highest_activation(tiny: Tiny, monkeypatch
     assert [(peak.token, peak.text) for peak in result.peaks] == [(token, text) for _, token, text in wanted]
     assert [peak.activation for peak in result.peaks] == pytest.approx([value for value, *_ in wanted], abs=1e-4)
     assert result.lines == 4 and not result.built_in and result.notes == ""
-    odd = neurons.run(checkpoint, TEXT, lines=[Line("\u200b"), Line("a cat sat"), Line(" ")])
+    odd = neurons.run(checkpoint, TEXT, lines=[LabelledLine("\u200b"), LabelledLine("a cat sat"), LabelledLine(" ")])
     assert odd.lines == 1 and odd.notes and odd.notes in figure.say(odd)
     assert neurons.run(checkpoint, TEXT).built_in and neurons.run(checkpoint, TEXT).lines == 80
 
@@ -243,12 +245,12 @@ def test_bad_settings_are_named(tiny: Tiny, options: Options, message: str) -> N
 def test_bad_lines_and_long_texts_are_named(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = load(tiny("bert-mlm"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="None of the 1 lines can be read"):
-        neurons.run(checkpoint, TEXT, lines=[Line(" ")])
+        neurons.run(checkpoint, TEXT, lines=[LabelledLine(" ")])
     with pytest.raises(ExplorerError, match="No line has a word"):
-        neurons.run(checkpoint, TEXT, lines=[Line("[SEP]")])
-    assert len(neurons.run(checkpoint, TEXT, lines=[Line("[SEP]"), Line("a cat")]).peaks) == 1
+        neurons.run(checkpoint, TEXT, lines=[LabelledLine("[SEP]")])
+    assert len(neurons.run(checkpoint, TEXT, lines=[LabelledLine("[SEP]"), LabelledLine("a cat")]).peaks) == 1
     with pytest.raises(ExplorerError, match="1,001 lines were given; the limit is 1,000"):
-        neurons.run(checkpoint, TEXT, lines=[Line("a")] * 1001)
+        neurons.run(checkpoint, TEXT, lines=[LabelledLine("a")] * 1001)
     monkeypatch.setattr(neurons, "MAX_TOKENS", 8)
     with pytest.raises(ExplorerError, match="has 9 tokens; this view reads 8"):
         neurons.run(checkpoint, TEXT)

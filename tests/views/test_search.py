@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertexplorer.answers.vectors import BUILT_IN, Line
+from bertexplorer.answers.vectors import BUILT_IN, LabelledLine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -21,7 +21,13 @@ from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder
 from tests.views.conftest import NEAR, Reference
 
-LINES = [Line("a cat .", "x"), Line("\u200b"), Line("the bank is good ."), Line("paris"), Line("a dog or a cat .")]
+LINES = [
+    LabelledLine("a cat .", "x"),
+    LabelledLine("\u200b"),
+    LabelledLine("the bank is good ."),
+    LabelledLine("paris"),
+    LabelledLine("a dog or a cat ."),
+]
 
 
 class Plain:
@@ -115,13 +121,13 @@ def test_every_family_can_search(family: str, tiny: Tiny) -> None:
 
 def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"10,001 lines were given; the limit is 10,000"):
-        search.run(small, "a", options=Options(lines="k"), lines=[Line("a")] * 10_001)
+        search.run(small, "a", options=Options(lines="k"), lines=[LabelledLine("a")] * 10_001)
     with pytest.raises(ExplorerError, match="'k' are no longer stored"):
         search.run(small, "a", options=Options(lines="k"))
     with pytest.raises(ExplorerError, match="text is empty"):
         search.run(small, "")
     with pytest.raises(ExplorerError, match="None of the 2 lines"):
-        search.run(small, "a", options=Options(lines="k"), lines=[Line(""), Line(" ")], index=Plain())
+        search.run(small, "a", options=Options(lines="k"), lines=[LabelledLine(""), LabelledLine(" ")], index=Plain())
 
 
 def test_tokens_beyond_the_limit_are_noted(small: Checkpoint) -> None:
@@ -136,7 +142,11 @@ def test_prompts_stand_before_the_text_and_the_lines(tiny_copy: Tiny) -> None:
     prompts = {"prompts": {"query": "the cat : ", "passage": "money is "}, "default_prompt_name": "passage"}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     bert = Bert(load(folder, precision="fp32", device="cpu"))
-    lines = [Line("she works in london"), Line("a dog sat on the mat"), Line("the film is good")]
+    lines = [
+        LabelledLine("she works in london"),
+        LabelledLine("a dog sat on the mat"),
+        LabelledLine("the film is good"),
+    ]
     for prompt, line_prompt, wanted in (("query", "", "passage"), ("none", "none", ""), ("", "query", "query")):
         options = Options(prompt=prompt, line_prompt=line_prompt)
         result = search.run(bert.checkpoint, "a cat", options=options, lines=lines)

@@ -13,7 +13,7 @@ import transformers
 from safetensors.torch import load_file
 from torch import Tensor
 
-from bertexplorer.answers.vectors import BUILT_IN, Line
+from bertexplorer.answers.vectors import BUILT_IN, LabelledLine
 from bertexplorer.engine import vector_parts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -179,10 +179,10 @@ def test_chance_is_the_similarity_of_lines_with_different_labels(mini: Checkpoin
     ]
     np.testing.assert_allclose(result.chance, sorted(pairs), atol=NEAR)
     assert result.as_similar == sum(pair >= result.similarity for pair in pairs) == 0
-    lines = [Line("a cat sat"), Line("the dog ran"), Line(""), Line("rain in the park")]
+    lines = [LabelledLine("a cat sat"), LabelledLine("the dog ran"), LabelledLine(""), LabelledLine("rain in the park")]
     own = sentence_similarity.run(mini, KIDS, options=Options(lines="k"), lines=lines)
     many = sentence_similarity.run(
-        mini, KIDS, options=Options(lines="k"), lines=[Line("a cat", str(i)) for i in range(305)]
+        mini, KIDS, options=Options(lines="k"), lines=[LabelledLine("a cat", str(i)) for i in range(305)]
     )
     assert len(many.chance) == 300 * 299 / 2 and "Only the first 300 of 305 lines are paired." in many.notes
     assert len(own.chance) == 3 and own.own_lines and "1 of 4 lines cannot be read" in own.notes
@@ -200,12 +200,12 @@ def test_a_hidden_word_is_a_mask(mini: Checkpoint) -> None:
         (Text("Only one."), {}, (), "There is only one text. Type the other"),
         (PAIR, {"first_prompt": "query"}, (), "There is no prompt 'query'; the checkpoint's files name none"),
         (Text("cat " * 70, "dog"), {"terms": "input words"}, (), "72 tokens. Integrated gradients of a whole vector"),
-        (PAIR, {"lines": "k"}, (Line("a", "x"), Line("b", "x")), "no pair of different labels"),
+        (PAIR, {"lines": "k"}, (LabelledLine("a", "x"), LabelledLine("b", "x")), "no pair of different labels"),
         (Text("cat " * 200, "dog " * 200), {}, (), "the table can have 20,000 cells. Shorten them"),
     ],
 )
 def test_what_cannot_be_answered_is_said(
-    pair: Text, options: dict[str, Any], lines: tuple[Line, ...], message: str, mini: Checkpoint
+    pair: Text, options: dict[str, Any], lines: tuple[LabelledLine, ...], message: str, mini: Checkpoint
 ) -> None:
     with pytest.raises(ExplorerError, match=message):
         sentence_similarity.run(mini, pair, options=Options(merge=False, **options), lines=lines)

@@ -10,7 +10,7 @@ from sklearn import decomposition, manifold
 from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.answers.vectors import (
     BUILT_IN,
-    Line,
+    LabelledLine,
     baseline,
     cosines,
     encode_lines,
@@ -113,11 +113,17 @@ def test_an_unknown_layer_is_rejected(small: Checkpoint) -> None:
 def test_built_in_lines_are_labelled_and_unreadable_ones_reported(small: Checkpoint) -> None:
     assert len(BUILT_IN) == len({line.text for line in BUILT_IN}) == 60
     assert len({line.label for line in BUILT_IN}) == 10
-    lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
+    lines = [
+        LabelledLine("a cat"),
+        LabelledLine("\u200b"),
+        LabelledLine("the bank"),
+        LabelledLine("x" * 30_000),
+        LabelledLine("a " * 90),
+    ]
     encodings, places, note = encode_lines(small.tokenizer.encode, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
     assert note == (
         "2 of 5 lines cannot be read and are left out. 1 line is longer than the 64 tokens that are read, and cut."
     )
     with pytest.raises(ExplorerError, match="None of the 1 lines"):
-        encode_lines(small.tokenizer.encode, [Line(" ")])
+        encode_lines(small.tokenizer.encode, [LabelledLine(" ")])

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.rows import MAX_COLUMNS, Cells, Entry, ParsedFile
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile
 
 MAX_DEPTH = 8  # lists within lists
 MAX_DIGITS = 300
@@ -79,7 +79,7 @@ def parse_strict(text: str) -> Any:
         raise ValueError(f"is nested too deeply; {MAX_DEPTH} levels are read") from None
 
 
-def cells(item: Any) -> Cells:
+def cells(item: Any) -> dict[str, Any]:
     """An object as cells: texts unchanged, numbers and booleans as JSON, null as "", lists and objects unchanged.
     Raises ValueError with the reason if it cannot be used."""
     if not isinstance(item, dict):
@@ -174,7 +174,7 @@ def list_or_unreadable(parent: Any, name: str) -> list[Any]:
     return values if isinstance(values, list) else [None]
 
 
-def question_cells(title: Any, context: Any, question: Any) -> Cells | str:
+def question_cells(title: Any, context: Any, question: Any) -> dict[str, Any] | str:
     """The cells of a question, or the reason why it cannot be used."""
     if not isinstance(question, dict):
         return "is in an article or a passage that is not laid out as in SQuAD"

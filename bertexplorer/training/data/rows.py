@@ -13,9 +13,8 @@ MAX_COLUMNS = 50
 MAX_NAME = 200  # characters of a column's name
 MAX_CELL = 10_000  # characters; of a list, those of its JSON
 TRUTH_VALUES = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-Cells = dict[str, Any]
 Example = TypeVar("Example")
-Entry = tuple[int, Cells | str]  # (line, its cells or the reason why it has none)
+Entry = tuple[int, dict[str, Any] | str]  # (line, its cells or the reason why it has none)
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Row:
     the file; from JSON and CoNLL also a list or a dict, from SQuAD a bool."""
 
     line: int
-    cells: Cells
+    cells: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def cell_parts(cell: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for part in values if (text := cell_text(part).strip())))
 
 
-def length_problem(cells: Cells) -> str:
+def length_problem(cells: dict[str, Any]) -> str:
     """Why a row is rejected for the length of a cell or a name; "" if it is not."""
     for name, cell in cells.items():
         if len(name) > MAX_NAME:

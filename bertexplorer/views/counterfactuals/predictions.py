@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from bertexplorer.answers.attribution import ask_within_limit
-from bertexplorer.answers.question import Question, Row, TargetKind
+from bertexplorer.answers.question import ClassRow, Question, TargetKind
 from bertexplorer.answers.readout import MaskReadout
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -44,7 +44,7 @@ class Predictor:
     """One answer among classes, read from text after text."""
 
     question: Question  # the class to lose or, if one is wanted, to reach, and the unchanged text
-    before: Row  # natural-log probabilities of all classes for the unchanged text
+    before: ClassRow  # natural-log probabilities of all classes for the unchanged text
     wanted: int | None  # class to reach; None: any other
 
     @property
@@ -61,11 +61,11 @@ class Predictor:
         """The answers to *texts*, in their order."""
         return map_by_length(texts, lambda same_length: map(self.prediction, self.classes(same_length)))
 
-    def classes(self, texts: Sequence[Query]) -> Iterable[Row]:
+    def classes(self, texts: Sequence[Query]) -> Iterable[ClassRow]:
         """Natural-log probabilities of all classes for each of *texts*."""
         return self.question.readout.rows([text.encoding for text in texts], [text.position for text in texts])
 
-    def prediction(self, row: Row) -> Prediction:
+    def prediction(self, row: ClassRow) -> Prediction:
         best = int(row.argmax())
         p_wanted = math.nan if self.wanted is None else math.exp(row[self.wanted])
         return Prediction(best, math.exp(row[best]), math.exp(self.before[best]), math.exp(row[self.answer]), p_wanted)
@@ -112,6 +112,6 @@ def make_predictor(
     return Predictor(replace(question, index=index, known={}), before, index)
 
 
-def mask_rows(checkpoint: Checkpoint, texts: Sequence[Query]) -> Iterable[Row]:
+def mask_rows(checkpoint: Checkpoint, texts: Sequence[Query]) -> Iterable[ClassRow]:
     """Natural-log probabilities of the pieces at the position of each text, one text at a time: they take memory."""
     return MaskReadout(checkpoint).rows([text.encoding for text in texts], [text.position for text in texts])

@@ -20,7 +20,7 @@ from bertexplorer.answers.uploads import check_given
 from bertexplorer.answers.vectors import (
     BUILT_IN,
     OWN_INFO,
-    Line,
+    LabelledLine,
     Pooling,
     baseline,
     departure,
@@ -103,7 +103,7 @@ class EmbeddingMap:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
+    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[LabelledLine] = ()
 ) -> EmbeddingMap:
     """Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
     ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP."""
@@ -147,7 +147,7 @@ def has_baseline(options: Options) -> bool:
 
 
 def token_points(
-    checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
+    checkpoint: Checkpoint, above: Encoding, lines: Sequence[LabelledLine], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The tokens of the lines, or of the text. [CLS] and [SEP] are included only for the text."""
     encodings, line_indices, notes = encode_lines(checkpoint.tokenizer.encode, lines) if lines else ([above], [0], "")
@@ -179,10 +179,12 @@ def token_points(
 
 
 def sentence_points(
-    checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
+    checkpoint: Checkpoint, above: Encoding, lines: Sequence[LabelledLine], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The lines; or the sentences of the text among the built-in ones."""
-    own_lines = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
+    own_lines = (
+        [LabelledLine(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
+    )
     groups = [group for group in ([lines] if lines else [own_lines, BUILT_IN]) if group]
     if sum(map(len, groups)) > MAX_POINTS:
         raise ExplorerError(f"{sum(map(len, groups)):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")

@@ -22,7 +22,7 @@ from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, Question, Ta
 from bertexplorer.answers.sample_sentences import SAMPLE, TOPICS
 from bertexplorer.answers.texts import longest_piece
 from bertexplorer.answers.uploads import check_given
-from bertexplorer.answers.vectors import Line, encode_lines
+from bertexplorer.answers.vectors import LabelledLine, encode_lines
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -123,7 +123,7 @@ class Neurons:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
+    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[LabelledLine] = ()
 ) -> Neurons:
     """The neurons of a layer at the picked token, else at the one that the answer is read from. *lines*: of the
     uploaded file, in place of the built-in sentences.
@@ -306,12 +306,14 @@ def strongest(writers: Sequence[Writer]) -> Writer:
     return max(measured, key=lambda writer: abs(writer.change)) if measured else writers[0]
 
 
-def find_peaks(checkpoint: Checkpoint, lines: Sequence[Line], neuron: Neuron) -> tuple[tuple[Peak, ...], int, str]:
+def find_peaks(
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], neuron: Neuron
+) -> tuple[tuple[Peak, ...], int, str]:
     """(the lines that move *neuron* most, how many were read, a note on those that were left out)."""
     if lines:
         encodings, _, notes = encode_lines(checkpoint.tokenizer.encode, lines)
     else:
-        built_in = [Line(sentence) for sentence in (*SAMPLE, *chain.from_iterable(TOPICS.values()))]
+        built_in = [LabelledLine(sentence) for sentence in (*SAMPLE, *chain.from_iterable(TOPICS.values()))]
         encodings, _, notes = checkpoint.cache.get(
             "encoded built-in sentences",
             lambda: encode_lines(checkpoint.tokenizer.encode, built_in),

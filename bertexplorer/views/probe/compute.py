@@ -21,6 +21,7 @@ from bertexplorer.answers.uploads import check_given
 from bertexplorer.engine import progress
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
+from bertexplorer.training.data.rows import RowProblem
 from bertexplorer.views import facts
 from bertexplorer.views.probe.fit import (
     control_held_out_rows,
@@ -30,7 +31,7 @@ from bertexplorer.views.probe.fit import (
     quiet_single_thread,
 )
 from bertexplorer.views.probe.rows import Example, ProbeData, Task, Unit, built_in, read_rows
-from bertexplorer.views.rows import Row, RowProblem
+from bertexplorer.views.rows import NumberedRow
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -103,7 +104,11 @@ def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " 
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
+    checkpoint: Checkpoint,
+    text: Text | str = "",
+    *,
+    options: Options = Options(),
+    rows: Sequence[NumberedRow] | None = None,
 ) -> Probe:
     """Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
 

@@ -15,7 +15,8 @@ from bertexplorer.answers.word_occurrences import is_uncased, word_pattern
 from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.settings import ASSETS
-from bertexplorer.views.rows import Cells, Row, RowProblem, UnusableCase, cell_text, first_cell, split_readable, table
+from bertexplorer.training.data.rows import RowProblem, UnusableRow
+from bertexplorer.views.rows import NumberedRow, RowCells, cell_text, first_cell, split_readable, table
 from bertexplorer.wording import counted
 
 if TYPE_CHECKING:
@@ -59,12 +60,12 @@ class ProbeData:
 LocatedRow = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
 
 
-def built_in(task: Task) -> list[Row]:
+def built_in(task: Task) -> list[NumberedRow]:
     """The rows of a task that comes with the app, each with its line."""
     return table(FOLDER / f"{task.replace(' ', '-')}.csv")
 
 
-def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeData:
+def read_rows(checkpoint: Checkpoint, rows: Sequence[NumberedRow], most: int) -> ProbeData:
     """*most* of the rows at random (seed 0), as many of each label as possible, with their tokens.
 
     Rows of words have the columns text, word, label and, for the word's nth occurrence, nth; rows of sentences have
@@ -77,7 +78,7 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeDa
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
             located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
-        except UnusableCase as error:
+        except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
     located, dropped = drop_lone_labels([*located])
     unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
@@ -107,7 +108,7 @@ def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[
     return [row for row in located if len(documents[row[0].label]) > 1], dropped
 
 
-def unit_of(rows: Sequence[Row]) -> Unit:
+def unit_of(rows: Sequence[NumberedRow]) -> Unit:
     """Whether the rows are about words or sentences. Raises ExplorerError if they are about neither, or too many."""
     if len(rows) > MAX_GIVEN:
         raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MAX_GIVEN:,}. Give fewer.")
@@ -121,36 +122,38 @@ def unit_of(rows: Sequence[Row]) -> Unit:
     return "word" if "word" in columns else "sentence"
 
 
-def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
-    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableCase."""
+def locate_row(
+    tokenizer: Tokenizer, unit: Unit, line: int, cells: RowCells
+) -> tuple[Example, Encoding, tuple[int, ...]]:
+    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
     text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
     try:
         encoding = tokenizer.encode(Text(text))
     except ExplorerError as error:
-        raise UnusableCase(f"cannot be read: {first_clause(error)}") from error
+        raise UnusableRow(f"cannot be read: {first_clause(error)}") from error
     if encoding.left_out:
         size = len(encoding) + encoding.left_out
-        raise UnusableCase(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
+        raise UnusableRow(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
     word = first_cell(cells, "word") if unit == "word" else ""
     start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
     positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
     if all(encoding.special[i] for i in positions):
-        raise UnusableCase(
+        raise UnusableRow(
             "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
         )
     document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
     return Example(line, encoding.texts[0], word, label, document, start, end), encoding, positions
 
 
-def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple[int, int]:
-    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableCase if it is not there."""
+def find_word(tokenizer: Tokenizer, text: str, word: str, cells: RowCells) -> tuple[int, int]:
+    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableRow if it is not there."""
     nth = cell_text(cells.get("nth")) or "1"
     if not (nth.isascii() and nth.isdigit() and int(nth[:6]) >= 1):
-        raise UnusableCase(f"has nth = {nth!r:.40}; wanted a whole number from 1")
+        raise UnusableRow(f"has nth = {nth!r:.40}; wanted a whole number from 1")
     spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
     if len(spans) < int(nth[:6]):
         times = counted(len(spans), "time")
-        raise UnusableCase(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
+        raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
     return spans[int(nth[:6]) - 1]
 
 

@@ -20,7 +20,7 @@ from bertexplorer.answers.vectors import (
     BUILT_IN,
     NO_PROMPT,
     OWN_INFO,
-    Line,
+    LabelledLine,
     Pooling,
     VectorIndex,
     departure,
@@ -85,7 +85,7 @@ def run(
     text: Text | str,
     *,
     options: Options = Options(),
-    lines: Sequence[Line] = (),
+    lines: Sequence[LabelledLine] = (),
     index: VectorIndex | None = None,
 ) -> Search:
     """Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
@@ -137,7 +137,7 @@ def say_prompts(checkpoint: Checkpoint, options: Options) -> str:
 
 
 def search_lines(
-    checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], query: Float[np.ndarray, " d"], layer: int, options: Options
 ) -> tuple[list[tuple[float, int]], int, str, str]:
     prompt = prompt_name(options.line_prompt)
     found, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
@@ -149,7 +149,7 @@ def search_lines(
 def search_index(
     index: VectorIndex,
     checkpoint: Checkpoint,
-    lines: Sequence[Line],
+    lines: Sequence[LabelledLine],
     query: Float[np.ndarray, " d"],
     layer: int,
     options: Options,
@@ -174,7 +174,9 @@ def search_index(
     return [(cosine, int(payload["line"])) for cosine, payload in best], stored, indexed, str(best[0][1]["notes"])
 
 
-def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str, before: str = "") -> str:
+def collection(
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], layer: int, pooling: str, before: str = ""
+) -> str:
     """The name of the collection with the vectors of these lines. It changes with any weight, the precision, the layer,
     the pooling, the checkpoint's own sentence encoder, the prompt *before* each line and any line."""
     parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling, *([before] if before else [])]

@@ -22,7 +22,7 @@ from bertexplorer.answers.vectors import (
     BUILT_IN,
     NO_PROMPT,
     OWN_INFO,
-    Line,
+    LabelledLine,
     Pooling,
     departure,
     encode_lines,
@@ -137,7 +137,7 @@ class SentenceSimilarity:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
+    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[LabelledLine] = ()
 ) -> SentenceSimilarity:
     """The similarity of the two texts of a pair, and where it comes from. *lines*: unrelated ones, whose pairs show
     what chance gives; the built-in sentences if there are none.
@@ -266,7 +266,7 @@ def shares_on_strip(
 
 
 def unrelated(
-    checkpoint: Checkpoint, lines: Sequence[Line], pooling: str, measure: str
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], pooling: str, measure: str
 ) -> tuple[Float[np.ndarray, " c"], str]:
     """(the similarity of pairs of unrelated lines, ascending; a note). Built-in sentences are paired across topics."""
     if lines:
@@ -281,7 +281,7 @@ def unrelated(
 
 
 def pair_similarities(
-    checkpoint: Checkpoint, lines: Sequence[Line], pooling: str, measure: str
+    checkpoint: Checkpoint, lines: Sequence[LabelledLine], pooling: str, measure: str
 ) -> tuple[Float[np.ndarray, " c"], str]:
     """As `unrelated`, computed. Lines with the same label are not paired, unless no label is given."""
     encodings, indices, notes = encode_lines(lambda line: encode_sentence(checkpoint, line), lines)

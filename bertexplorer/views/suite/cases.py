@@ -10,24 +10,15 @@ from typing import Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS
-from bertexplorer.views.rows import (
-    Cells,
-    Row,
-    RowProblem,
-    UnusableCase,
-    as_list,
-    cell_text,
-    first_cell,
-    split_readable,
-    table,
-)
+from bertexplorer.training.data.rows import RowProblem, UnusableRow
+from bertexplorer.views.rows import NumberedRow, RowCells, as_list, cell_text, first_cell, split_readable, table
 from bertexplorer.wording import plural
 
 Kind = Literal["minimal pairs", "stereotype pairs", "cloze", "next sentence", "invariance", "labels"]
 BuiltIn = Literal["everyday", "agreement", "role reversal", "negation", "occupations", "next sentences"]
 FOLDER = ASSETS / "suites"
 CaseParts = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
-Parser = Callable[[Cells], CaseParts]
+Parser = Callable[[RowCells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
@@ -68,12 +59,12 @@ class Case:
         return f"{DIRECTIONS[self.expected]}: {answers}" if self.expected in DIRECTIONS else self.expected
 
 
-def built_in(name: BuiltIn) -> list[Row]:
+def built_in(name: BuiltIn) -> list[NumberedRow]:
     """The rows of a suite that comes with the app."""
     return table(FOLDER / f"{name.replace(' ', '-')}.csv")
 
 
-def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+def cases(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowProblem]]:
     """(kind, a case for each row that can be used, the others with the reason). A row is (line, cells by column). The
     kind follows from the columns, see FORMATS. Raises ExplorerError if no kind fits."""
     rows, unread = split_readable(rows)
@@ -81,7 +72,7 @@ def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     return kind, accepted, sorted([*unread, *unusable], key=lambda problem: problem.line)
 
 
-def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowProblem]]:
     """As `cases`, for rows that could be read."""
     if not rows:
         raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
@@ -105,58 +96,58 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     )
 
 
-def is_similar_pair(row: Row) -> bool:
+def is_similar_pair(row: NumberedRow) -> bool:
     """Whether the last two cells of a row share most of their words."""
     first_words, second_words = (cell_text(cell).split() for cell in list(row[1].values())[-2:])
     return 2 * len(set(first_words) & set(second_words)) >= max(2, len(first_words), len(second_words))
 
 
-def name_columns(cells: Cells) -> Cells:
+def name_columns(cells: RowCells) -> RowCells:
     """A row of a table without column names, as LM_syneval is (Marvin and Linzen, 2018): the last two cells are the
     good and the bad sentence, the first, if there is a third, is the category."""
     *category_cells, good, bad = cells.values()
     return {"good": good, "bad": bad, "category": category_cells[0] if category_cells else ""}
 
 
-def read_cases(kind: Kind, parse: Parser, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+def read_cases(kind: Kind, parse: Parser, rows: Iterable[NumberedRow]) -> tuple[Kind, list[Case], list[RowProblem]]:
     accepted, unusable = [], []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
             parts = parse(lower)
-        except UnusableCase as error:
+        except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
             continue
         accepted.append(Case(kind, line, category(lower), *parts))
     return kind, accepted, unusable
 
 
-def category(cells: Cells) -> str:
+def category(cells: RowCells) -> str:
     return next((text for name in CATEGORIES if (text := cell_text(cells.get(name)))), "")
 
 
 def pair(better: str, worse: str) -> Parser:
     """A parser of two sentences in the columns *better* and *worse*."""
 
-    def parse(cells: Cells) -> CaseParts:
+    def parse(cells: RowCells) -> CaseParts:
         first_text, second_text = first_cell(cells, better), first_cell(cells, worse)
         if first_text == second_text:
-            raise UnusableCase("has the same sentence twice")
+            raise UnusableRow("has the same sentence twice")
         return (first_text, second_text), (), ""
 
     return parse
 
 
-def cloze(cells: Cells) -> CaseParts:
+def cloze(cells: RowCells) -> CaseParts:
     """A text with one [MASK] and the accepted words, separated by |."""
     text = first_cell(cells, "text", "sentence", "masked_sentence")
     words = [part.strip() for part in first_cell(cells, "answer", "answers").split("|")]
     if not (accepted := tuple(dict.fromkeys(filter(None, words)))):
-        raise UnusableCase("has no answer")
+        raise UnusableRow("has no answer")
     return (require_one_mask(text),), accepted, ""
 
 
-def lama(cells: Cells) -> CaseParts:
+def lama(cells: RowCells) -> CaseParts:
     """LAMA (Petroni et al., 2019): masked_sentences and obj_label; T-REx has the sentences in its evidences."""
     evidence = [entry.get("masked_sentence") for entry in as_list(cells.get("evidences")) if isinstance(entry, dict)]
     texts = [cell_text(text) for text in as_list(cells.get("masked_sentences")) or evidence]
@@ -168,41 +159,41 @@ def lama(cells: Cells) -> CaseParts:
 
 
 def require_one_mask(text: str) -> str:
-    """*text*, if it has exactly one mask. Raises UnusableCase."""
+    """*text*, if it has exactly one mask. Raises UnusableRow."""
     if (count := text.count(MASK)) != 1:
-        raise UnusableCase(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
+        raise UnusableRow(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
     return text
 
 
-def next_sentence(cells: Cells) -> CaseParts:
+def next_sentence(cells: RowCells) -> CaseParts:
     answer = first_cell(cells, "next", "is_next").lower()
     if answer not in FOLLOWS:
-        raise UnusableCase(f"has next = {answer!r:.40}; wanted yes or no")
+        raise UnusableRow(f"has next = {answer!r:.40}; wanted yes or no")
     return (first_cell(cells, "first"), first_cell(cells, "second")), (FOLLOWS[answer],), ""
 
 
-def template(cells: Cells) -> CaseParts:
+def template(cells: RowCells) -> CaseParts:
     """A template with slots, {he|she}, and what the other words should do to the answer (Ribeiro et al., 2020)."""
     text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
-        raise UnusableCase(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+        raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
     require_few_fillings(text)
     filled = fillings(text)
     if len(filled) < 2:
-        raise UnusableCase("has no slot with two words, such as {he|she}")
+        raise UnusableRow("has no slot with two words, such as {he|she}")
     answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
-        raise UnusableCase(f"expects a {expected} probability, but names no answer")
+        raise UnusableRow(f"expects a {expected} probability, but names no answer")
     return tuple(filled), (answer,) if answer else (), expected
 
 
 def require_few_fillings(text: str) -> None:
-    """Raises UnusableCase if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
+    """Raises UnusableRow if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
     ways = 1
     for slot in SLOT.finditer(text):
         ways *= 1 + slot[1].count("|")
         if ways > MAX_FILLINGS:
-            raise UnusableCase(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
+            raise UnusableRow(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
 
 
 def fillings(text: str) -> list[str]:
@@ -212,18 +203,18 @@ def fillings(text: str) -> list[str]:
     return list(dict.fromkeys(map("".join, product(*choices))))
 
 
-def label(cells: Cells) -> CaseParts:
+def label(cells: RowCells) -> CaseParts:
     texts = (first_cell(cells, "text", "sentence"), cell_text(cells.get("pair")))
     return tuple(text for text in texts if text), (first_cell(cells, "label"),), ""
 
 
-def winobias(cells: Cells) -> CaseParts:
+def winobias(cells: RowCells) -> CaseParts:
     """WinoBias (Zhao et al., 2018): a sentence with the person and the pronouns in brackets. The other sentence has the
     pronouns of the other gender. The column stereo_antistereo, which follows from a file's name, says which of the two
     is the stereotype; without it, the sentence of the file is taken as such."""
     sentence = winobias_sentence(cells)
     if not sentence:
-        raise UnusableCase(
+        raise UnusableRow(
             "is not a sentence of WinoBias, such as “[The developer] met the designer because [she] asked”"
         )
     own, swapped = (re.sub(r"[\[\]]", "", text) for text in (sentence, BRACKETED.sub(swap_pronoun, sentence)))
@@ -231,7 +222,7 @@ def winobias(cells: Cells) -> CaseParts:
     return (swapped, own) if direction == "antistereo" else (own, swapped), (), "" if direction else ASSUMED
 
 
-def winobias_sentence(cells: Cells) -> str:
+def winobias_sentence(cells: RowCells) -> str:
     """The cell with a person and a pronoun in brackets, without its number; "" if there is none."""
     for text in map(cell_text, cells.values()):
         is_pronoun = [word.lower() in SWAPPED for word in BRACKETED.findall(text)]

@@ -14,8 +14,9 @@ from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
+from bertexplorer.training.data.rows import RowProblem
 from bertexplorer.views import facts
-from bertexplorer.views.rows import Row, RowProblem
+from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.bootstrap import Interval, interval
 from bertexplorer.views.suite.cases import BuiltIn, Kind, built_in, cases
 from bertexplorer.views.suite.paired import comparison_tables as comparison_tables
@@ -66,7 +67,11 @@ class Suite:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
+    checkpoint: Checkpoint,
+    text: Text | str = "",
+    *,
+    options: Options = Options(),
+    rows: Sequence[NumberedRow] | None = None,
 ) -> Suite:
     """Score each of *rows*, or of the built-in suite. *text* is not read.
 

@@ -13,7 +13,7 @@ from bertexplorer.answers.readout import MaskReadout, require_tuned
 from bertexplorer.answers.word_scores import piece_ids
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
-from bertexplorer.views.rows import UnusableCase
+from bertexplorer.training.data.rows import UnusableRow
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -28,7 +28,7 @@ class Reader:
         self.readout = readout
 
     def check(self, encoding: Encoding) -> None:
-        """Raises UnusableCase if there is no answer to read."""
+        """Raises UnusableRow if there is no answer to read."""
 
     def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         """A row for each text: the log-probability of each answer. Texts of similar length share a batch."""
@@ -43,7 +43,7 @@ class Reader:
         return self.readout.name(index, encoding)
 
     def index(self, answer: str, encoding: Encoding) -> int:
-        """The index of an answer. Raises UnusableCase if it is none."""
+        """The index of an answer. Raises UnusableRow if it is none."""
         raise NotImplementedError
 
 
@@ -56,12 +56,12 @@ class MaskReader(Reader):
 
     def check(self, encoding: Encoding) -> None:
         if len(encoding.masked) != 1:
-            raise UnusableCase("has no single mask that this checkpoint reads")
+            raise UnusableRow("has no single mask that this checkpoint reads")
 
     def index(self, answer: str, encoding: Encoding) -> int:
         ids = piece_ids(self.readout.checkpoint, encoding, encoding.masked[0], answer)
         if len(ids) > 1:
-            raise UnusableCase(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
+            raise UnusableRow(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
         return ids[0]
 
 
@@ -80,7 +80,7 @@ class LabelReader(Reader):
     def index(self, answer: str, encoding: Encoding) -> int:
         labels = self.readout.checkpoint.labels
         if answer not in labels:
-            raise UnusableCase(
+            raise UnusableRow(
                 f"has the label {answer!r:.40}, which the checkpoint does not give; it gives {', '.join(labels):.200}"
             )
         return labels.index(answer)

@@ -23,7 +23,7 @@ from bertexplorer.answers.hidden_tokens import (
 from bertexplorer.answers.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
 from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Text
-from bertexplorer.views.rows import RowProblem, UnusableCase
+from bertexplorer.training.data.rows import RowProblem, UnusableRow
 from bertexplorer.views.suite.cases import DIRECTIONS, MASK, Case, Kind
 from bertexplorer.views.suite.readers import LabelReader, LogProbs, MaskReader, Reader
 
@@ -103,14 +103,14 @@ class Scorer:
         return 0.5
 
     def encode(self, *texts: str) -> Encoding:
-        """Raises UnusableCase for a text that the checkpoint cannot read as a whole."""
+        """Raises UnusableRow for a text that the checkpoint cannot read as a whole."""
         encoding = self.tokenizer.encode(Text(texts[0], texts[1] if len(texts) > 1 else ""))
         if encoding.left_out:
             limit = self.tokenizer.max_tokens
-            raise UnusableCase(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
+            raise UnusableRow(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
         columns = zip(encoding.special, encoding.spans, encoding.ids, strict=True)
         if any(special and span and token != encoding.mask_id for special, span, token in columns):
-            raise UnusableCase("has a character outside the vocabulary")
+            raise UnusableRow("has a character outside the vocabulary")
         return encoding
 
     # Two texts.
@@ -131,21 +131,21 @@ class Scorer:
         return results
 
     def plan(self, case: Case) -> Plan:
-        """What to score of the two texts of *case*. Raises UnusableCase if they cannot be compared."""
+        """What to score of the two texts of *case*. Raises UnusableRow if they cannot be compared."""
         pair = first, second = [self.encode(text) for text in case.texts]
         if first.ids == second.ids:
-            raise UnusableCase("has two sentences that are the same tokens to this checkpoint")
+            raise UnusableRow("has two sentences that are the same tokens to this checkpoint")
         if self.kind == "stereotype pairs":
             blocks = SequenceMatcher(None, first.ids, second.ids, autojunk=False).get_matching_blocks()
             shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
             scored = [s & set(scored_positions(e)) for e, s in zip(pair, shared, strict=True)]
             if not all(scored):
-                raise UnusableCase("has two sentences that share no token, and only shared ones are scored")
+                raise UnusableRow("has two sentences that share no token, and only shared ones are scored")
             return tuple((e, single_spots(s)) for e, s in zip(pair, scored, strict=True))
         if self.scoring == "the differing piece":
             differ = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
             if len(first) != len(second) or len(differ) != 1:
-                raise UnusableCase("does not differ in one piece alone, so only whole sentences can be compared")
+                raise UnusableRow("does not differ in one piece alone, so only whole sentences can be compared")
             return tuple((e, single_spots(differ)) for e in pair)
         hide: Hide = "the rest of its word too"
         return tuple((e, [(i, tuple(positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
@@ -163,14 +163,14 @@ class Scorer:
         return {**unusable, **unscored, **outcomes}
 
     def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> Outcome:
-        """The best of the accepted words that the checkpoint can score. Raises UnusableCase or ExplorerError if it can
+        """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
         score none."""
         scored: list[tuple[bool, float, int | None]] = []
-        problems: list[UnusableCase | ExplorerError] = []
+        problems: list[UnusableRow | ExplorerError] = []
         for word in case.answers:
             try:
                 scored.append(self.score_word(encoding, row, word))
-            except (UnusableCase, ExplorerError) as error:
+            except (UnusableRow, ExplorerError) as error:
                 problems.append(error)
         if not scored:
             raise problems[0]
@@ -186,7 +186,7 @@ class Scorer:
         position, size = encoding.masked[0], self.tokenizer.vocab_size
         ids = piece_ids(self.checkpoint, encoding, position, word)
         if len(ids) > MAX_PIECES:
-            raise UnusableCase(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+            raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
         joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
         steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
         ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
@@ -251,7 +251,7 @@ class Scorer:
         def encode(case: Case) -> list[Encoding]:
             encodings = [self.encode(text) for text in case.texts]
             if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
-                raise UnusableCase("has two fillings that are the same tokens to this checkpoint")
+                raise UnusableRow("has two fillings that are the same tokens to this checkpoint")
             for encoding in encodings:
                 reader.check(encoding)
             return encodings
@@ -294,7 +294,7 @@ def read_usable(
             continue
         try:
             results[i] = read(case)
-        except UnusableCase as error:
+        except UnusableRow as error:
             unusable[i] = RowProblem(case.line, str(error))
         except ExplorerError as error:
             unusable[i] = RowProblem(case.line, f"cannot be read: {first_clause(error)}")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bertexplorer.charts.adaptors import chart
+from bertexplorer.training.data.rows import RowProblem
 from bertexplorer.views.probe import show as probe
 from bertexplorer.views.probe.compute import Probe
 from bertexplorer.views.probe.rows import Example
-from bertexplorer.views.rows import RowProblem
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
 
