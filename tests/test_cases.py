@@ -18,7 +18,7 @@ from bertexplorer.charts import style
 from bertexplorer.core.state import State, from_link, read_spans, shift_spans, to_link, write_spans
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.answer_keys import answer_key, click_key
-from bertexplorer.learn.grading import Feedback, grade
+from bertexplorer.learn.grading import Grade, grade
 from bertexplorer.learn.lesson import Block, read_lesson
 from bertexplorer.learn.numbers import readings
 from bertexplorer.learn.prose import inline
@@ -229,7 +229,7 @@ def test_answers_are_graded(case: dict[str, Any]) -> None:
     block, facts = block_of(case), facts_of(case)
     for wanted in case["graded"]:
         try:
-            found: Feedback = grade(block, wanted["answer"], facts, wanted["attempt"])
+            found: Grade = grade(block, wanted["answer"], facts, wanted["attempt"])
         except ExplorerError as error:
             assert wanted.get("refused", "").removeprefix("Not on this checkpoint: ") == str(error)
             continue

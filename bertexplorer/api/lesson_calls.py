@@ -13,14 +13,14 @@ from bertexplorer.api.admission import JSON, Reply, json_reply
 from bertexplorer.api.calls import Call
 from bertexplorer.api.view import read_state
 from bertexplorer.classroom.questions import reveal_answer, suggest_question
-from bertexplorer.classroom.room import Question
+from bertexplorer.classroom.room import ClassQuestion
 from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check, export, grading, qti
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import views_of
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.views import VIEWS
 
@@ -40,7 +40,11 @@ def lesson_call(name: str, owner: str, *, slow: bool = False, **given: Any) -> C
 
 def plain(value: Any) -> Any:
     """*value* as JSON; what a front matter has beyond JSON, such as dates, becomes text."""
-    return json.loads(json.dumps(asdict(value), default=str)) if isinstance(value, Lesson | Block | Question) else value
+    return (
+        json.loads(json.dumps(asdict(value), default=str))
+        if isinstance(value, ParsedLesson | Block | ClassQuestion)
+        else value
+    )
 
 
 def is_slow(block: Block) -> bool:
@@ -57,8 +61,8 @@ def perform_lesson(answerer: Answerer, opening: State, call: Call) -> Reply:
         return json_reply(suggest_question(answerer, given["link"], opening))
     if name == "reveal":
         block = Block.of(given["block"]) if given["block"] else None
-        return json_reply(reveal_answer(answerer, Question.of(given["question"]), block, opening))
-    lesson, checkpoint = Lesson.of(given["lesson"]), given["checkpoint"]
+        return json_reply(reveal_answer(answerer, ClassQuestion.of(given["question"]), block, opening))
+    lesson, checkpoint = ParsedLesson.of(given["lesson"]), given["checkpoint"]
     if name == "check":
         problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
         checked = [asdict(line) for line in check.check(answerer, lesson, opening, checkpoint)]

@@ -18,7 +18,7 @@ from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
-from bertexplorer.learn.lesson import Block, Lesson, is_for_class
+from bertexplorer.learn.lesson import Block, ParsedLesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.runs import learning
@@ -127,7 +127,7 @@ def add_answer_routes(
         return task_response(request, backend.task(asked))
 
 
-def summary(lesson: Lesson) -> dict[str, Any]:
+def summary(lesson: ParsedLesson) -> dict[str, Any]:
     """The entry of a lesson in the list."""
     about = {name: lesson.about.get(name, "") for name in ("topic", "minutes")}
     about |= {name: inline(str(lesson.about.get(name, ""))) for name in ("question", "can")}
@@ -135,7 +135,7 @@ def summary(lesson: Lesson) -> dict[str, Any]:
     return {"slug": lesson.slug, "title": lesson.title, **about, "views": views, "questions": len(lesson.questions)}
 
 
-def lesson_json(lesson: Lesson) -> dict[str, Any]:
+def lesson_json(lesson: ParsedLesson) -> dict[str, Any]:
     """A lesson for readers, without its answers."""
     parts = [
         part_of(part) if isinstance(part, Block) else {"kind": "prose", "text": tree(part)} for part in lesson.parts

@@ -25,7 +25,7 @@ from bertexplorer.classroom.room import (
     LETTERS,
     PRESENT_S,
     ROUND,
-    Question,
+    ClassQuestion,
     Room,
     append_line,
     apply_line,
@@ -81,7 +81,7 @@ class Classroom:
     def open(
         self,
         teacher: str,
-        questions: Sequence[Question],
+        questions: Sequence[ClassQuestion],
         lesson: str = "",
         language: str = "",
         lecture: str = "",
@@ -347,7 +347,7 @@ def require_teacher(room: Room, owner: str) -> None:
         raise ExplorerError("Only the browser that opened this class can do that.")
 
 
-def check_questions(questions: Sequence[Question]) -> None:
+def check_questions(questions: Sequence[ClassQuestion]) -> None:
     """Raises ExplorerError for invalid questions."""
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         raise ExplorerError(f"Got {len(questions)} questions; wanted 1 to {MAX_QUESTIONS}.")

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue, read_text
-from bertexplorer.learn.front_matter import MAX_MINUTES, Problem, front_matter
+from bertexplorer.learn.front_matter import MAX_MINUTES, LessonProblem, front_matter
 from bertexplorer.learn.lesson import MAX_CHARACTERS, MAX_PROBLEMS, Block, Kinds, is_for_class, split_parts
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.views import VIEWS
@@ -58,7 +58,7 @@ class Lecture:
     about: dict[str, Any]
     opening: str = ""  # Markdown: notes before the first step
     steps: tuple[Step, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LessonProblem, ...] = ()
 
     @property
     def title(self) -> str:
@@ -84,7 +84,7 @@ def read_lecture(source: str, slug: str) -> Lecture:
     """
     if len(source) > MAX_CHARACTERS:
         message = f"The file has {len(source):,} characters; a lecture has {MAX_CHARACTERS:,} at most. Split it."
-        return Lecture(slug, {}, problems=(Problem(1, message),))
+        return Lecture(slug, {}, problems=(LessonProblem(1, message),))
     lines = source.replace("\r\n", "\n").split("\n")
     about, start, problems = front_matter(lines, NEEDED, NEEDED)
     opening = ""
@@ -95,7 +95,7 @@ def read_lecture(source: str, slug: str) -> Lecture:
             message = step_problem(part, [step.id for step in steps])
             left_out = bool(message)
             if message:
-                problems.append(Problem(number, message))
+                problems.append(LessonProblem(number, message))
             else:
                 fields = {**part.fields, "minutes": int(part.fields["minutes"])}
                 steps.append(Step(part.kind, part.id, number, prompt=part.prompt, **fields))  # type: ignore[arg-type]
@@ -106,10 +106,12 @@ def read_lecture(source: str, slug: str) -> Lecture:
         else:
             opening = part
     if not steps:
-        problems.append(Problem(1, f"The lecture has no step; wanted blocks such as {', '.join(KINDS)}."))
+        problems.append(LessonProblem(1, f"The lecture has no step; wanted blocks such as {', '.join(KINDS)}."))
     lecture = Lecture(slug, about, opening, tuple(steps))
     if steps and not problems and lecture.minutes != about["minutes"]:
-        problems.append(Problem(1, f"minutes: got {about['minutes']}; the steps take {lecture.minutes} together."))
+        problems.append(
+            LessonProblem(1, f"minutes: got {about['minutes']}; the steps take {lecture.minutes} together.")
+        )
     return replace(lecture, problems=tuple(problems[:MAX_PROBLEMS]))
 
 
@@ -151,7 +153,7 @@ def find_lecture(catalogue: LessonCatalogue, slug: str) -> Lecture:
             check_names(catalogue, step)
             steps.append(step)
         except ExplorerError as error:
-            problems.append(Problem(step.line, str(error)))
+            problems.append(LessonProblem(step.line, str(error)))
     return replace(lecture, steps=tuple(steps), problems=tuple(problems))
 
 
@@ -177,8 +179,8 @@ def read_lecture_file(path: Path) -> Lecture:
     try:
         lecture = read_lecture(read_text(path), slug)
     except ExplorerError as error:
-        return Lecture(slug, {}, problems=(Problem(1, str(error)),))
+        return Lecture(slug, {}, problems=(LessonProblem(1, str(error)),))
     if match:
         return lecture
     message = f"The page does not list {path.name}; wanted a number and small letters, as in 50-my-course{SUFFIX}."
-    return replace(lecture, problems=(Problem(1, message), *lecture.problems))
+    return replace(lecture, problems=(LessonProblem(1, message), *lecture.problems))

@@ -8,14 +8,14 @@ from urllib.parse import quote
 
 from bertexplorer.classroom.classroom import MAX_CHOICES
 from bertexplorer.classroom.lecture import find_lecture
-from bertexplorer.classroom.room import Question
+from bertexplorer.classroom.room import ClassQuestion
 from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.expressions import fill_slots
-from bertexplorer.learn.lesson import CHOOSING, Block, Lesson, is_for_class
+from bertexplorer.learn.lesson import CHOOSING, Block, ParsedLesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 
@@ -33,7 +33,7 @@ RARE = (60, 90)  # ranks of answers that are offered in addition to the first th
 class ClassPlan:
     """What a class is asked."""
 
-    questions: list[Question]
+    questions: list[ClassQuestion]
     lesson: str = ""  # the slug of the lesson that asks them
     language: str = ""  # of its translation; "" for English
     lecture: str = ""  # the slug of the lecture that asks them
@@ -73,12 +73,12 @@ def parse_questions(answerer: Answerer, catalogue: LessonCatalogue, request: Any
         raise ExplorerError("question: wanted choices that are strings.")
     if link:
         grading.state_of(answerer, link, opening)
-    return ClassPlan([Question(prompt, tuple(choices), link)])
+    return ClassPlan([ClassQuestion(prompt, tuple(choices), link)])
 
 
 def lecture_questions(
     answerer: Answerer, catalogue: LessonCatalogue, slug: str, opening: State, checkpoint: str
-) -> list[Question]:
+) -> list[ClassQuestion]:
     """The questions that the lecture *slug* puts to the class. Raises ExplorerError if there are none."""
     questions = []
     for step in find_lecture(catalogue, slug).votes:
@@ -89,7 +89,7 @@ def lecture_questions(
     return questions
 
 
-def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
+def class_blocks(lesson: ParsedLesson, first: str = "") -> list[Block]:
     """The blocks that a class is asked: all, or those from *first* on. Raises ExplorerError if *first* is not there."""
     blocks = [block for block in lesson.blocks if is_for_class(block)]
     ids = [block.id for block in blocks]
@@ -98,7 +98,7 @@ def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
     return blocks[ids.index(first) if first else 0 :]
 
 
-def question_of(answerer: Answerer, block: Block, opening: State, checkpoint: str = "") -> Question:
+def question_of(answerer: Answerer, block: Block, opening: State, checkpoint: str = "") -> ClassQuestion:
     """A block of a lesson as a question for a class, about *checkpoint* if given. Tokens to press become choices."""
     link = block.link
     if checkpoint and link and not link.startswith(PREFIX):
@@ -108,10 +108,10 @@ def question_of(answerer: Answerer, block: Block, opening: State, checkpoint: st
     if block.kind == "click":
         tokens = grading.tokens_of(answerer, grading.state_of(answerer, link, opening))
         choices = tuple(f"`{token}`" for token in dict.fromkeys(tokens))
-    return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
+    return ClassQuestion(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
-def reveal_answer(answerer: Answerer, question: Question, block: Block | None, opening: State) -> dict[str, Any]:
+def reveal_answer(answerer: Answerer, question: ClassQuestion, block: Block | None, opening: State) -> dict[str, Any]:
     """The checkpoint's answer to *question*, which *block* of a lesson asks: the right choices or the number, and
     feedback on each choice. For a teacher's own question (no block), the choice that the checkpoint finds likeliest,
     where the view has one; else the view is the answer."""
@@ -156,7 +156,7 @@ def lesson_shares(block: Block, facts: grading.Facts) -> dict[str, Any]:
     return {"shares": shares} if shares else {}
 
 
-def choice_shares(answerer: Answerer, question: Question, opening: State) -> dict[str, Any]:
+def choice_shares(answerer: Answerer, question: ClassQuestion, opening: State) -> dict[str, Any]:
     """The probability that the checkpoint gives to each choice of a teacher's question, and the likeliest answer, where
     the view has one. "something else" is the answer only if no choice is the checkpoint's first."""
     if not question.link or not question.choices:

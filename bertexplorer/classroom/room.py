@@ -26,7 +26,7 @@ ROUND = {"vote1": 1, "vote2": 2}  # phase -> the round in which it takes votes
 
 
 @dataclass(frozen=True)
-class Question:
+class ClassQuestion:
     """A question for the class; it asks for a number if there are no *choices*. *block*: the block of the lesson that
     has the answer. *lesson*: the slug of that lesson, if it is not the class's."""
 
@@ -37,7 +37,7 @@ class Question:
     lesson: str = ""
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Question:
+    def of(cls, fields: Mapping[str, Any]) -> ClassQuestion:
         """The question whose dataclasses.asdict is *fields*, also after a way through JSON."""
         return cls(**{**fields, "choices": tuple(fields["choices"])})
 
@@ -49,7 +49,7 @@ class Room:
     code: str
     teacher: str
     lesson: str
-    questions: tuple[Question, ...]
+    questions: tuple[ClassQuestion, ...]
     file: Path
     at: int = 0  # index of the current question
     phase: str = "lobby"
@@ -185,7 +185,7 @@ def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
     """Rebuild a room from its *file*. A last line that a crash cut off was never acknowledged."""
     lines = file.read_bytes().split(b"\n")
     opened = json.loads(lines[0])["open"]
-    questions = tuple(Question(prompt, tuple(choices), *more) for prompt, choices, *more in opened["questions"])
+    questions = tuple(ClassQuestion(prompt, tuple(choices), *more) for prompt, choices, *more in opened["questions"])
     room = Room(code, opened["teacher"], opened["lesson"], questions, file)
     room.language = opened.get("language", "")
     room.lecture = opened.get("lecture", "")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bertexplorer.classroom.room import Question, Room
+from bertexplorer.classroom.room import ClassQuestion, Room
 from bertexplorer.learn.numbers import format_answer
 from bertexplorer.learn.prose import inline, plain
 
@@ -57,12 +57,12 @@ def question_rows(room: Room, at: int) -> Iterator[dict[str, object]]:
         yield row("1 to 2", before, after, count)
 
 
-def answer_text(question: Question, answer: float) -> str | float:
+def answer_text(question: ClassQuestion, answer: float) -> str | float:
     """The text of a choice, or the number that was given."""
     return plain(question.choices[int(answer)]) if question.choices else answer
 
 
-def bert_answer(question: Question, reveal: Reveal) -> str:
+def bert_answer(question: ClassQuestion, reveal: Reveal) -> str:
     """The checkpoint's answer: the right choices, the number, or else the likeliest choice; "" if it has none."""
     if "number" in reveal:
         return format_answer(reveal["number"], question.prompt)

@@ -15,7 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.collect import MAX_FILES, collect
-from bertexplorer.learn.lesson import Lesson
+from bertexplorer.learn.lesson import ParsedLesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.python.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
@@ -88,7 +88,7 @@ def collect_all(
     return 0
 
 
-def summary(slug: str, lesson: Lesson) -> dict[str, object]:
+def summary(slug: str, lesson: ParsedLesson) -> dict[str, object]:
     about = lesson.about
     row = {"lesson": slug, "title": lesson.title, "topic": about.get("topic", ""), "minutes": about.get("minutes", "")}
     return {**row, "questions": len(lesson.questions)}

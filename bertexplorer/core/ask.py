@@ -14,7 +14,7 @@ from bertexplorer import engine
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
 from bertexplorer.core import compare, export, strip
-from bertexplorer.core.export import Question
+from bertexplorer.core.export import Origin
 from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
@@ -85,7 +85,7 @@ class Answer:
     missing: str = ""  # what the text lacks; see ExplorerError
     failed: bool = False  # whether the error is a fault of this program
     checkpoint: Checkpoint | None = None
-    comparison: compare.Comparison | None = None
+    comparison: compare.ComparedAnswer | None = None
     height: int = 0  # pixels, for a figure that is an HTML page of its own
     cases: Mapping[str, Any] | None = None  # the table below the figure
     series: tuple[SavedCheckpoint, ...] = ()  # the saved checkpoints of the training that the one in use belongs to
@@ -262,12 +262,12 @@ class Answerer:
     def export(self, state: State, kind: str) -> tuple[str, str]:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.registry.get(state.checkpoint, state.precision)
-        view, own = VIEWS[state.view], self.question(state, checkpoint)
+        view, own = VIEWS[state.view], self.origin(state, checkpoint)
         title, uploads = own.title, self.uploads(state)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            questions = self.sides(state, checkpoint, lambda used, asked: self.question(asked, used))
-            others = [question for side, question in questions if side.checkpoint]
+            origins = self.sides(state, checkpoint, lambda used, asked: self.origin(asked, used))
+            others = [origin for side, origin in origins if side.checkpoint]
             notes = [
                 f"The {what} are an upload: {about} On another machine, give the path of your copy."
                 for what, about in uploads.items()
@@ -305,10 +305,10 @@ class Answerer:
         except ExplorerError:
             return [(own, result)]  # the view explains it
 
-    def question(self, state: State, checkpoint: Checkpoint) -> Question:
-        """The question that *state* asks *checkpoint*."""
+    def origin(self, state: State, checkpoint: Checkpoint) -> Origin:
+        """What the answer of *checkpoint* to *state* comes from."""
         text = state.as_text if VIEWS[state.view].text else Text("")
-        return Question(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
+        return Origin(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
 
     def uploads(self, state: State) -> dict[str, str]:
         """The files that the view reads: rows or lines -> a summary with the name of the file."""

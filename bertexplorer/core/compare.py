@@ -22,7 +22,7 @@ MAX_SIDES = 12  # sides
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedAnswer:
     """The other side of a compared answer, or all sides in one figure."""
 
     name: str
@@ -44,7 +44,7 @@ class Side:
 
 def compare_answer(
     registry: CheckpointRegistry, state: State, result: Any, analyse: Callable[[Checkpoint, State], Any]
-) -> Comparison:
+) -> ComparedAnswer:
     """Compare *result*, the answer to *state*, with the other sides; errors become the comparison's message. *analyse*
     computes the result of another side."""
     try:
@@ -59,7 +59,7 @@ def compare_answer(
         name = state.other if state.other and state.against.startswith("another") else state.against
         if state.against == "another checkpoint":
             name = ", ".join(map(registry.title, split_names(name)))
-        return Comparison(name, None, str(error), None, registry.title(state.checkpoint))
+        return ComparedAnswer(name, None, str(error), None, registry.title(state.checkpoint))
 
 
 def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
@@ -110,7 +110,7 @@ def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
 
 def compare_pair(
     registry: CheckpointRegistry, state: State, sides: Sequence[Side], results: Sequence[Any]
-) -> Comparison:
+) -> ComparedAnswer:
     """Compare two sides: the other figure, and the difference of the two."""
     view = VIEWS[state.view]
     own, other_side = sides if sides[0].checkpoint is None else sides[::-1]
@@ -124,11 +124,11 @@ def compare_pair(
     title = registry.title(state.checkpoint)
     if isinstance(figure, str):
         said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
-        return Comparison(other_side.name, None, said, difference_figure, title)
-    return Comparison(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
+        return ComparedAnswer(other_side.name, None, said, difference_figure, title)
+    return ComparedAnswer(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
 
 
-def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> Comparison:
+def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> ComparedAnswer:
     """Compare any number of sides in one figure."""
     view = VIEWS[state.view]
     if not isinstance(view.figure, ComparingSeveral):
@@ -138,4 +138,4 @@ def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any])
     figure = view.figure.several(names, results, own, ordered=state.against == "its training")
     said = view.figure.say_several(names, results, own)
     others = tuple((names[i], result) for i, result in enumerate(results) if i != own)
-    return Comparison(f"{len(sides)} checkpoints", figure, said, None, names[own], others)
+    return ComparedAnswer(f"{len(sides)} checkpoints", figure, said, None, names[own], others)

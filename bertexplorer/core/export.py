@@ -26,7 +26,7 @@ Sources = Mapping[str, str]  # rows or lines -> the file that they came from, or
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class Question(NamedTuple):
+class Origin(NamedTuple):
     """What a result answers. *title*: the display name of the checkpoint."""
 
     checkpoint: Checkpoint
@@ -71,7 +71,7 @@ def as_json(
     more: Mapping[str, list[dict[str, Any]]] = NONE,
     said: Mapping[str, Any] = NONE,
 ) -> str:
-    """The rows with the question that they answer and their provenance. *more*: further tables by their name; *said*:
+    """The rows with what they come from and their provenance. *more*: further tables by their name; *said*:
     the sentence and the notes."""
     named = {setting: source or "given in Python" for setting, source in sources.items()}
     document = {
@@ -111,17 +111,17 @@ def as_python(
     options: Any,
     title: str = "",
     sources: Sources = NONE,
-    others: Sequence[Question] = (),
+    others: Sequence[Origin] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """A program that prints the same rows; it runs where the package is installed, or in its folder. *others*: the
     other sides of a comparison. *notes*: what the reader should know, as comments."""
-    questions = [Question(checkpoint, text, options, title, sources), *others]
-    variables = ["bert", *(f"bert_{number}" for number in range(2, len(questions) + 1))]
-    pairs = [*zip(variables, questions, strict=True)]
-    calls = [f"{variable}.{call(view, question)}" for variable, question in pairs]
-    made = dict.fromkeys(provenance_line(each.checkpoint, " ".join(each.title.split())) for each in questions)
-    missing = sorted({name for each in questions for name, source in each.sources.items() if source == FROM_PYTHON})
+    origins = [Origin(checkpoint, text, options, title, sources), *others]
+    variables = ["bert", *(f"bert_{number}" for number in range(2, len(origins) + 1))]
+    pairs = [*zip(variables, origins, strict=True)]
+    calls = [f"{variable}.{call(view, origin)}" for variable, origin in pairs]
+    made = dict.fromkeys(provenance_line(each.checkpoint, " ".join(each.title.split())) for each in origins)
+    missing = sorted({name for each in origins for name, source in each.sources.items() if source == FROM_PYTHON})
     return "\n".join(
         [
             *(f"# Made with {line}." for line in made),
@@ -135,7 +135,7 @@ def as_python(
             "",
             "import bertexplorer as bx",
             "",
-            *(f"{variable} = {load_expression(question.checkpoint)}" for variable, question in pairs),
+            *(f"{variable} = {load_expression(origin.checkpoint)}" for variable, origin in pairs),
             f"result = {calls[0]}" if len(calls) == 1 else f"result = bx.compare({', '.join(calls)})",
             "for row in result.rows:",
             "    print(row)",
@@ -144,10 +144,10 @@ def as_python(
     )
 
 
-def call(view: View, question: Question) -> str:
-    """The call of the method that answers *question*, without the settings at their defaults."""
-    text = question.text
-    options = question.options
+def call(view: View, origin: Origin) -> str:
+    """The call of the method that answers again, without the settings at their defaults."""
+    text = origin.text
+    options = origin.options
     arguments = []
     if view.text:
         arguments.append(repr(text.first))
@@ -156,9 +156,9 @@ def call(view: View, question: Question) -> str:
     spans_by_argument = {"mask": text.hidden, "pick": text.picked}
     arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
     defaults = {field.name: field.default for field in dataclasses.fields(options)}
-    values = settings(view, options, question.sources)
+    values = settings(view, options, origin.sources)
     for setting, value in values.items():
-        if setting in question.sources and value == FROM_PYTHON:
+        if setting in origin.sources and value == FROM_PYTHON:
             arguments.append(f"{setting}={setting}")
         elif value != defaults[setting]:
             arguments.append(f"{setting}={value!r}")

@@ -10,12 +10,12 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import fill_slots
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.learn.numbers import format_answer, in_percent
 from bertexplorer.learn.prose import inline, tree
 
 
-def answer_keys(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> dict[str, Any]:
+def answer_keys(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> dict[str, Any]:
     """Block id -> its answer key, or {"problem": …} where the checkpoint has no answer."""
     keys: dict[str, Any] = {}
     for block in lesson.blocks:

@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.front_matter import Problem
-from bertexplorer.learn.lesson import Block, Lesson, read_lesson
+from bertexplorer.learn.front_matter import LessonProblem
+from bertexplorer.learn.lesson import Block, ParsedLesson, read_lesson
 from bertexplorer.learn.translation import translate
 from bertexplorer.settings import ASSETS, Settings
 
@@ -70,7 +70,7 @@ class LessonCatalogue:
         return {slug: path for _, slug, path in sorted(numbered, key=lambda item: item[0])}
 
     @cached_property
-    def lessons(self) -> dict[str, Lesson]:
+    def lessons(self) -> dict[str, ParsedLesson]:
         """Slug -> lesson; each file is read once."""
         return {slug: read_file(path, slug) for slug, path in self.files.items()}
 
@@ -87,7 +87,7 @@ class LessonCatalogue:
             lessons_of.setdefault(view, []).append(entry)
         return lessons_of
 
-    def lesson(self, slug: str, language: str = "") -> Lesson:
+    def lesson(self, slug: str, language: str = "") -> ParsedLesson:
         """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
         if self.uploads is not None and OWN.fullmatch(slug) and (file := self.uploads / f"{slug}.md").is_file():
             return read_upload(file, slug)
@@ -96,9 +96,9 @@ class LessonCatalogue:
         return self.translations.get((slug, language), self.lessons[slug])
 
     @cached_property
-    def translations(self) -> dict[tuple[str, str], Lesson]:
+    def translations(self) -> dict[tuple[str, str], ParsedLesson]:
         """(slug, language) -> the lesson in that language; parts without a translation are in English."""
-        translations: dict[tuple[str, str], Lesson] = {}
+        translations: dict[tuple[str, str], ParsedLesson] = {}
         for folder in self.folders:
             for path in sorted(folder.glob("*.??.md")):
                 if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons and path.is_file():
@@ -117,19 +117,19 @@ def views_of(block: Block) -> set[str]:
 
 
 @lru_cache(maxsize=64)
-def read_upload(path: Path, slug: str) -> Lesson:
+def read_upload(path: Path, slug: str) -> ParsedLesson:
     """The uploaded lesson in the file *path*, read once: its slug is the hash of its content."""
     return read_file(path, slug)
 
 
-def read_file(path: Path, slug: str = "") -> Lesson:
+def read_file(path: Path, slug: str = "") -> ParsedLesson:
     """The lesson in the file *path*; without parts, and with a problem, if the file cannot be read."""
     match = NAME.fullmatch(path.name)
     slug = slug or (match[2] if match else path.stem)
     try:
         return read_lesson(read_text(path), slug)
     except ExplorerError as error:
-        return Lesson(slug, {}, problems=(Problem(1, str(error)),))
+        return ParsedLesson(slug, {}, problems=(LessonProblem(1, str(error)),))
 
 
 def read_text(path: Path) -> str:

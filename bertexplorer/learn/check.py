@@ -15,8 +15,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.answer_keys import example_state
 from bertexplorer.learn.expressions import Expression, format_value, slots
-from bertexplorer.learn.front_matter import Problem
-from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
+from bertexplorer.learn.front_matter import LessonProblem
+from bertexplorer.learn.lesson import CHOOSING, Block, ParsedLesson
 from bertexplorer.learn.recording import PREFIX
 
 PICKING = ("predict", "choice")
@@ -33,7 +33,7 @@ class CheckLine:
     wrong: bool = False
 
 
-def check(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
+def check(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
     """Evaluate everything that *lesson* asserts, on *checkpoint* or the page's."""
     yield from (
         CheckLine(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style_problems(lesson)]
@@ -54,17 +54,17 @@ def check(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = 
             yield CheckLine(block.line, name, str(error), True)
 
 
-def style_problems(lesson: Lesson) -> Iterator[Problem]:
+def style_problems(lesson: ParsedLesson) -> Iterator[LessonProblem]:
     """Problems of style: every lesson has a prediction, something to find out, and feedback for wrong choices."""
     kinds = [block.kind for block in lesson.blocks]
     if "predict" not in kinds:
-        yield Problem(1, "No block is a predict; a lesson begins with a prediction.")
+        yield LessonProblem(1, "No block is a predict; a lesson begins with a prediction.")
     if not set(kinds) & set(DOING):
-        yield Problem(1, f"No block is one of {', '.join(DOING)}; a lesson has something to find out.")
+        yield LessonProblem(1, f"No block is one of {', '.join(DOING)}; a lesson has something to find out.")
     for block in lesson.blocks:
         for item in block.items:
             if block.kind in PICKING and not item.ticked and not item.feedback:
-                yield Problem(
+                yield LessonProblem(
                     item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why people pick it."
                 )
 

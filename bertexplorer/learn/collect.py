@@ -17,7 +17,7 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 
 META = "bertexplorer-answers"  # the name of the element that holds them
 MAX_BYTES = 50_000_000  # of a file, most of which are pictures
@@ -31,7 +31,7 @@ class HandIn:
 
     file: str
     lesson: str = ""
-    version: str = ""  # of the lesson, see Lesson.version
+    version: str = ""  # of the lesson, see ParsedLesson.version
     checkpoint: str = ""  # that answered; "" for the page's own
     student: str = ""  # as typed
     saved: str = ""  # when, by the clock of the student's machine
@@ -105,7 +105,7 @@ def collect(
 
 def graded(
     answerer: Answerer,
-    lesson: Lesson,
+    lesson: ParsedLesson,
     hand_in: HandIn,
     opening: State,
     known: dict[tuple[str, str, str], grading.Facts],
@@ -133,7 +133,7 @@ def graded(
 
 def is_right(
     answerer: Answerer,
-    lesson: Lesson,
+    lesson: ParsedLesson,
     block: Block,
     hand_in: HandIn,
     opening: State,

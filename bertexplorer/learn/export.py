@@ -10,7 +10,7 @@ from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.learn import grading
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.learn.numbers import in_percent
 from bertexplorer.learn.prose import quoted
 
@@ -19,7 +19,7 @@ NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own
 
 
-def gift(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def gift(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> str:
     """The questions in GIFT, with the answers of *checkpoint*; a comment names it. Raises ExplorerError for a
     question that the checkpoint cannot answer."""
     answering = checkpoint or opening.checkpoint
@@ -49,7 +49,7 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         yield f"{'=' if i == right else '~'}{escape_gift(quoted(item.text))}{feedback}"
 
 
-def moodle(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def moodle(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> str:
     """The questions in Moodle's XML, in a category with the name of the lesson, with feedback and with the answers of
     *checkpoint*, which the category names. Raises ExplorerError as `gift`."""
     quiz = Element("quiz")
@@ -64,7 +64,7 @@ def moodle(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str =
     return tostring(quiz, encoding="unicode", xml_declaration=True)
 
 
-def add_question(quiz: Element, lesson: Lesson, block: Block, facts: grading.Facts) -> None:
+def add_question(quiz: Element, lesson: ParsedLesson, block: Block, facts: grading.Facts) -> None:
     """Add *block* as a question with one right answer, or with a number."""
     is_number = block.kind == "number"
     question = SubElement(quiz, "question", type="numerical" if is_number else "multichoice")
@@ -96,7 +96,7 @@ def escape_gift(text: str) -> str:
     return CONTROL.sub(r"\\\1", text)
 
 
-def question_table(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+def question_table(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> str:
     """The questions as CSV, one row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
     rows: list[dict[str, object]] = []
     for block in lesson.blocks:

@@ -28,7 +28,7 @@ FIRST = 2  # the line of the file on which the front matter begins, below ---
 
 
 @dataclass(frozen=True)
-class Problem:
+class LessonProblem:
     """A mistake in a lesson. *line* counts from 1."""
 
     line: int
@@ -37,10 +37,10 @@ class Problem:
 
 def front_matter(
     lines: list[str], allowed: Sequence[str] = ALLOWED, needed: Sequence[str] = NEEDED
-) -> tuple[dict[str, Any], int, list[Problem]]:
+) -> tuple[dict[str, Any], int, list[LessonProblem]]:
     """Return (fields, the index of the first line after them, problems). *allowed* and *needed*: names of fields."""
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
-        return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
+        return {}, 0, [LessonProblem(1, "The file does not begin with front matter between two lines of ---.")]
     end = 1 + [line.strip() for line in lines[1:]].index("---")
     nodes, problems = parse("\n".join(lines[1:end]))
     if problems:
@@ -53,28 +53,30 @@ def front_matter(
                 raise ExplorerError(f"The front matter has {name!r:.40}; wanted {', '.join(allowed)}.")
             about[name] = read_field(name, node)
         except ExplorerError as error:
-            problems.append(Problem(key.start_mark.line + FIRST, str(error)))
+            problems.append(LessonProblem(key.start_mark.line + FIRST, str(error)))
     if missing := [name for name in needed if name not in names]:
-        problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
+        problems.append(LessonProblem(1, f"The front matter has no {', '.join(missing)}."))
     return about, end + 1, problems
 
 
-def parse(source: str) -> tuple[list[tuple[yaml.Node, yaml.Node]], list[Problem]]:
+def parse(source: str) -> tuple[list[tuple[yaml.Node, yaml.Node]], list[LessonProblem]]:
     """Return (the names and values in *source* as nodes, problems); there are no nodes if there is a problem."""
     if len(source) > MAX_CHARACTERS:
-        return [], [Problem(1, f"The front matter has {len(source):,} characters; wanted {MAX_CHARACTERS:,} at most.")]
+        return [], [
+            LessonProblem(1, f"The front matter has {len(source):,} characters; wanted {MAX_CHARACTERS:,} at most.")
+        ]
     try:
         if line := forbidden_line(source):
             message = "has &, * or ! before a value, or lists within lists. Put text that begins with a sign in quotes."
-            return [], [Problem(line, f"The front matter is not YAML that a lesson may use: it {message}")]
+            return [], [LessonProblem(line, f"The front matter is not YAML that a lesson may use: it {message}")]
         root = yaml.compose(source, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         message = f"The front matter is not YAML: {getattr(error, 'problem', None) or str(error).splitlines()[0]}."
         hint = "Put text that has a colon or begins with a sign in quotes."
-        return [], [Problem(mark.line + FIRST if mark else 1, f"{message} {hint}")]
+        return [], [LessonProblem(mark.line + FIRST if mark else 1, f"{message} {hint}")]
     if not isinstance(root, yaml.MappingNode):
-        return [], [Problem(1, "The front matter is not a list of fields such as title: Masks.")]
+        return [], [LessonProblem(1, "The front matter is not a list of fields such as title: Masks.")]
     return root.value, []
 
 

@@ -15,7 +15,7 @@ from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, Value, call, fill_slots
-from bertexplorer.learn.lesson import RANGE, Block, Item
+from bertexplorer.learn.lesson import RANGE, Block, LessonItem
 from bertexplorer.learn.numbers import format_answer, read_number, readings
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX, facts as recording_facts
@@ -28,7 +28,7 @@ Facts = Mapping[str, Callable[..., Value]]
 
 
 @dataclass(frozen=True)
-class Feedback:
+class Grade:
     """The feedback on an answer. *right*: None if the question has no right or wrong answers."""
 
     right: bool | None
@@ -100,7 +100,7 @@ def facts_of(answerer: Answerer, state: State) -> dict[str, Callable[..., Value]
     return facts
 
 
-def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Feedback:
+def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Grade:
     """Grade *answer*: the index of a choice, a number as typed, shares in points, or the pressed token. A find has no
     answer: its *facts* are those of the view as the learner left it. Raises ExplorerError for an invalid answer."""
     last = attempt >= ATTEMPTS
@@ -111,22 +111,22 @@ def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Feedback
     return replace(feedback, text=fill_slots(feedback.text, facts, limits), after=after)
 
 
-def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     chosen, key = choice_index(block, answer), key_of(block, facts)
     expected = next((item for item in block.items if item.ticked), block.items[key])
     text = block.items[chosen].feedback if expected is block.items[key] else UNEXPECTED
-    return Feedback(chosen == key, text, True, block.items[key].text, key=key)
+    return Grade(chosen == key, text, True, block.items[key].text, key=key)
 
 
-def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     chosen = choice_index(block, answer)
     key = next(i for i, item in enumerate(block.items) if item.ticked)
     done = chosen == key or last
     text, answer = block.items[chosen].feedback, block.items[key].text if done else ""
-    return Feedback(chosen == key, text, done, answer, key=key if done else None)
+    return Grade(chosen == key, text, done, answer, key=key if done else None)
 
 
-def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def number(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     key = number_key(block, facts)
     typed = min(readings(answer, block.prompt), key=lambda reading: abs(reading - key))
     right = abs(typed - key) <= tolerance(block, key) + 1e-12
@@ -135,18 +135,18 @@ def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     direction = ""
     if not right and not text:
         direction = "Too low." if typed < key else "Too high."
-    return Feedback(right, text or direction, done, format_answer(key, block.prompt) if done else "")
+    return Grade(right, text or direction, done, format_answer(key, block.prompt) if done else "")
 
 
-def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def find(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     wanted = Expression.read(block.fields["accept"], facts)
     if wanted.holds(facts):
-        return Feedback(True, done=True)
+        return Grade(True, done=True)
     hint = next((text for condition, text in block.near if Expression.read(condition, facts).holds(facts)), "")
     if not hint and last:
         hint = block.fields.get("hint", "")
     example = block.shown_example if last else ""
-    return Feedback(False, hint, done=False, answer=example, found=what_was_found(block, wanted, facts))
+    return Grade(False, hint, done=False, answer=example, found=what_was_found(block, wanted, facts))
 
 
 def what_was_found(block: Block, wanted: Expression, facts: Facts) -> tuple[str, ...]:
@@ -157,23 +157,21 @@ def what_was_found(block: Block, wanted: Expression, facts: Facts) -> tuple[str,
     return tuple(wanted.unmet(facts))
 
 
-def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def click(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     if not isinstance(answer, str) or not answer or len(answer) > 100:
         raise ExplorerError("Nothing is pressed. Press a token above.")
     facts_with_click = {**facts, "clicked": lambda: answer}
     right = Expression.read(block.fields["accept"], facts_with_click).holds(facts_with_click)
-    return Feedback(
-        right, "" if right or last else block.fields.get("hint", ""), right or last, answer if right else ""
-    )
+    return Grade(right, "" if right or last else block.fields.get("hint", ""), right or last, answer if right else "")
 
 
-def say(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def say(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     if not isinstance(answer, str) or not answer.strip():
         raise ExplorerError("Nothing is written yet. A sentence is enough.")
-    return Feedback(None, answer=block.fields["model"], criteria=tuple(item.text for item in block.items))
+    return Grade(None, answer=block.fields["model"], criteria=tuple(item.text for item in block.items))
 
 
-def share(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+def share(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     count = len(block.items)
     numbers = isinstance(answer, list) and all(type(x) in (int, float) and abs(x) < 1e6 for x in answer)  # rejects NaN
     if not numbers or len(answer) != count:
@@ -182,10 +180,10 @@ def share(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
         raise ExplorerError(f"The points add up to {sum(answer):g}; share out exactly 100.")
     shares = shares_of(block, facts)
     overlap = sum(min(points / 100, share) for points, share in zip(answer, shares, strict=True))
-    return Feedback(None, f"{100 * overlap:.0f} of your 100 points are where BERT puts them.", shares=shares)
+    return Grade(None, f"{100 * overlap:.0f} of your 100 points are where BERT puts them.", shares=shares)
 
 
-GRADERS: dict[str, Callable[[Block, Any, Facts, bool], Feedback]] = {
+GRADERS: dict[str, Callable[[Block, Any, Facts, bool], Grade]] = {
     "predict": predict,
     "choice": choice,
     "number": number,
@@ -248,7 +246,7 @@ def tolerance(block: Block, key: float) -> float:
     return read_number(text) * (abs(key) if text.strip().endswith("%") else 1)
 
 
-def bounds(item: Item) -> tuple[float | None, float | None]:
+def bounds(item: LessonItem) -> tuple[float | None, float | None]:
     """The lowest and the highest number of the range that *item* names, both included; None where it is open."""
     match = RANGE.match(item.text)
     assert match is not None  # the parser of lessons rejects other ranges
@@ -258,7 +256,7 @@ def bounds(item: Item) -> tuple[float | None, float | None]:
     return (low, high) if above is None else (math.nextafter(above, math.inf), None)
 
 
-def within(item: Item, number: float) -> bool:
+def within(item: LessonItem, number: float) -> bool:
     """Whether *number* is in the range that *item* names."""
     low, high = bounds(item)
     return (low is None or low <= number) and (high is None or number <= high)

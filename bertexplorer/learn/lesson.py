@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.front_matter import Problem, front_matter
+from bertexplorer.learn.front_matter import LessonProblem, front_matter
 
 FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w-]+)\s+([\w-]+)\s*$")
 OPENING = re.compile(r"(`{3,}|~{3,})")
@@ -44,7 +44,7 @@ GRADING = ("view", "start", "key", "accept", "tolerance")  # fields that decide 
 
 
 @dataclass(frozen=True)
-class Item:
+class LessonItem:
     """A choice with its feedback; a range of numbers with its feedback; or a criterion."""
 
     text: str
@@ -66,12 +66,12 @@ class Block:
     prompt: str = ""  # Markdown
     fields: dict[str, str] = field(default_factory=dict)
     near: tuple[tuple[str, str], ...] = ()  # (condition, hint) for answers that are nearly right
-    items: tuple[Item, ...] = ()
+    items: tuple[LessonItem, ...] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Block:
         """The block whose dataclasses.asdict is *fields*, also after a way through JSON."""
-        items = tuple(Item(**item) for item in fields["items"])
+        items = tuple(LessonItem(**item) for item in fields["items"])
         near = tuple((condition, hint) for condition, hint in fields["near"])
         return cls(**{**fields, "items": items, "near": near})
 
@@ -100,19 +100,19 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class ParsedLesson:
     """A parsed lesson. *problems* lists the mistakes in its file."""
 
     slug: str
     about: dict[str, Any]
     parts: tuple[str | Block, ...] = ()  # Markdown and blocks, in order
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LessonProblem, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Lesson:
+    def of(cls, fields: Mapping[str, Any]) -> ParsedLesson:
         """The lesson whose dataclasses.asdict is *fields*, also after a way through JSON."""
         parts = (part if isinstance(part, str) else Block.of(part) for part in fields["parts"])
-        problems = (Problem(**problem) for problem in fields["problems"])
+        problems = (LessonProblem(**problem) for problem in fields["problems"])
         return cls(fields["slug"], fields["about"], tuple(parts), tuple(problems))
 
     @property
@@ -149,12 +149,12 @@ def is_for_class(block: Block) -> bool:
     return block.kind in CLASS_KINDS or "vote" in block.fields
 
 
-def grades(item: Item) -> tuple[str, ...]:
+def grades(item: LessonItem) -> tuple[str, ...]:
     """What decides whether *item* is right."""
     return (str(item.ticked), item.when, item.value)
 
 
-def read_lesson(source: str, slug: str) -> Lesson:
+def read_lesson(source: str, slug: str) -> ParsedLesson:
     """Parse the lesson in *source*. Faulty parts are left out and reported as problems, the first
     MAX_PROBLEMS of them.
 
@@ -164,7 +164,7 @@ def read_lesson(source: str, slug: str) -> Lesson:
     """
     if len(source) > MAX_CHARACTERS:
         message = f"The file has {len(source):,} characters; a lesson has {MAX_CHARACTERS:,} at most. Split it."
-        return Lesson(slug, {}, problems=(Problem(1, message),))
+        return ParsedLesson(slug, {}, problems=(LessonProblem(1, message),))
     lines = source.replace("\r\n", "\n").split("\n")
     about, start, problems = front_matter(lines)
     parts: list[str | Block] = []
@@ -173,17 +173,17 @@ def read_lesson(source: str, slug: str) -> Lesson:
         if isinstance(part, str):
             parts.append(part)
         elif part.id in ids:
-            problems.append(Problem(number, f"The id {part.id!r:.60} occurs twice; ids are unique in a lesson."))
+            problems.append(LessonProblem(number, f"The id {part.id!r:.60} occurs twice; ids are unique in a lesson."))
         elif message := block_problem(part):
-            problems.append(Problem(number, message))
+            problems.append(LessonProblem(number, message))
         else:
             ids.add(part.id)
             parts.append(part)
-    return Lesson(slug, about, tuple(parts), tuple(problems[:MAX_PROBLEMS]))
+    return ParsedLesson(slug, about, tuple(parts), tuple(problems[:MAX_PROBLEMS]))
 
 
 def split_parts(
-    lines: list[str], start: int, problems: list[Problem], kinds: Kinds = KINDS
+    lines: list[str], start: int, problems: list[LessonProblem], kinds: Kinds = KINDS
 ) -> Iterator[tuple[str | Block, int]]:
     """Yield prose and blocks, each with its line number."""
     prose: list[str] = []
@@ -196,7 +196,9 @@ def split_parts(
             continue
         end = next((i for i in range(index + 1, len(lines)) if lines[i].strip() == opening[1]), len(lines))
         if end == len(lines):
-            problems.append(Problem(number, f"The block that begins here has no end; wanted a line of {opening[1]}."))
+            problems.append(
+                LessonProblem(number, f"The block that begins here has no end; wanted a line of {opening[1]}.")
+            )
         head = FENCE.match(line)
         if head and head[2] in kinds and SLUG.fullmatch(head[3]):
             if any(text.strip() for text in prose):
@@ -208,13 +210,13 @@ def split_parts(
             info_string = line[len(opening[1]) :].strip()
             example = f"{next(iter(kinds))} first-guess"
             wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as {example}"
-            problems.append(Problem(number, f"{info_string!r:.60} is not a block; {wanted}."))
+            problems.append(LessonProblem(number, f"{info_string!r:.60} is not a block; {wanted}."))
         index = end + 1
     if any(text.strip() for text in prose):
         yield "\n".join(prose).strip(), len(lines)
 
 
-def parse_block(block: Block, lines: list[str], first: int, problems: list[Problem], kinds: Kinds) -> Block:
+def parse_block(block: Block, lines: list[str], first: int, problems: list[LessonProblem], kinds: Kinds) -> Block:
     """Add the question, fields and items in *lines* to *block*. *first* is the number of the first line."""
     fields_of = {kind: needs | may for kind, (needs, may) in kinds.items()}
     own_fields = fields_of[block.kind]
@@ -222,7 +224,7 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
     prompt: list[str] = []
     fields: dict[str, str] = {}
     near: list[tuple[str, str]] = []
-    items: list[Item] = []
+    items: list[LessonItem] = []
     for number, line in enumerate(lines, first):
         if items and (continuation := UNDER.match(line)):
             name, value = (continuation[2], continuation[3]) if continuation[2] else ("feedback", continuation[1])
@@ -230,7 +232,7 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
             change: dict[str, Any] = {name: f"{before} {value}".strip()}
             items[-1] = replace(items[-1], **change)
         elif match := ITEM.match(line):
-            items.append(Item(match[2].strip(), number, match[1] == "x"))
+            items.append(LessonItem(match[2].strip(), number, match[1] == "x"))
         elif (match := FIELD.match(line)) and match[1] in own_fields:
             name, value = match[1], (match[2] or "").strip().strip('"') if match[1] == "example" else (match[2] or "")
             if name != "near":
@@ -239,11 +241,13 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
                 near.append(hint)
             else:
                 wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
-                problems.append(Problem(number, f"near: is not of the form: {wanted}."))
+                problems.append(LessonProblem(number, f"near: is not of the form: {wanted}."))
         elif match and match[1] in all_fields:
-            problems.append(Problem(number, f"A {block.kind} has no {match[1]}:."))
+            problems.append(LessonProblem(number, f"A {block.kind} has no {match[1]}:."))
         elif line.strip() and (items or fields):
-            problems.append(Problem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item."))
+            problems.append(
+                LessonProblem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item.")
+            )
         else:
             prompt.append(line)
     return replace(block, prompt="\n".join(prompt).strip(), fields=fields, near=tuple(near), items=tuple(items))

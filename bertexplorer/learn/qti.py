@@ -14,7 +14,7 @@ from bertexplorer.core.ask import Answerer
 from bertexplorer.core.state import State
 from bertexplorer.learn import grading
 from bertexplorer.learn.export import EXPORTED_KINDS, NOT_XML
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.learn.numbers import in_percent
 from bertexplorer.learn.prose import quoted
 
@@ -27,7 +27,7 @@ LOCATIONS = {
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of every file, so that equal questions make equal packages
 
 
-def package(answerer: Answerer, lesson: Lesson, opening: State, checkpoint: str = "") -> bytes:
+def package(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> bytes:
     """The questions as a ZIP of QTI 2.1, with the answers of *checkpoint*, which its title names. Raises ExplorerError
     for a question that the checkpoint cannot answer."""
     answering = checkpoint or opening.checkpoint
@@ -110,7 +110,7 @@ def process(root: Element, comparison: str, how: dict[str, str]) -> Element:
     return processing
 
 
-def test(lesson: Lesson, title: str, names: list[str]) -> Element:
+def test(lesson: ParsedLesson, title: str, names: list[str]) -> Element:
     """A test with all items, in order."""
     root = of_schema("assessmentTest", QTI, identifier=f"{lesson.slug}-test", title=text(title))
     part = SubElement(root, "testPart", identifier="part", navigationMode="nonlinear", submissionMode="individual")
@@ -120,7 +120,7 @@ def test(lesson: Lesson, title: str, names: list[str]) -> Element:
     return root
 
 
-def manifest(lesson: Lesson, names: list[str]) -> Element:
+def manifest(lesson: ParsedLesson, names: list[str]) -> Element:
     """The list of the files of the package."""
     root = of_schema("manifest", PACKAGE, identifier=f"{lesson.slug}-manifest")
     about = SubElement(root, "metadata")

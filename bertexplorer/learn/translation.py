@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from bertexplorer.learn.front_matter import ALLOWED, FINGERPRINT, Problem, front_matter
-from bertexplorer.learn.lesson import Block, Item, Kinds, Lesson, split_parts
+from bertexplorer.learn.front_matter import ALLOWED, FINGERPRINT, LessonProblem, front_matter
+from bertexplorer.learn.lesson import Block, Kinds, LessonItem, ParsedLesson, split_parts
 
 KINDS: Kinds = {
     "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model", "vote", "found", "near"})),
@@ -22,7 +22,7 @@ LATER_TEXTS = ("vote", "found")  # those that older fingerprints do not have, wh
 FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")
 
 
-def translatable_parts(lesson: Lesson) -> dict[str, Block]:
+def translatable_parts(lesson: ParsedLesson) -> dict[str, Block]:
     """The parts that can be translated, by id: the blocks, and each stretch of prose as prose-1, prose-2, …"""
     parts: dict[str, Block] = {}
     prose = 0
@@ -44,13 +44,13 @@ def fingerprint(block: Block) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
-def about_fingerprint(lesson: Lesson) -> str:
+def about_fingerprint(lesson: ParsedLesson) -> str:
     """Eight hexadecimal digits that change with the English texts of the front matter."""
     texts = [str(lesson.about.get(name, "")) for name in FRONT_MATTER_TEXTS]
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
-def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
+def translate(lesson: ParsedLesson, source: str) -> tuple[ParsedLesson, list[LessonProblem]]:
     """Return *lesson* with the texts of the translation *source*, and problems: unusable parts, which stay English."""
     lines = source.replace("\r\n", "\n").split("\n")
     about, start, problems = front_matter(lines, (*ALLOWED, FINGERPRINT), ())
@@ -59,10 +59,12 @@ def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
     usable: dict[str, Block] = {}
     for block in blocks:
         if message := block_mismatch(block, english):
-            problems.append(Problem(block.line, message))
+            problems.append(LessonProblem(block.line, message))
         else:
             usable[block.id] = block
-    problems += [Problem(1, f"{id} is not translated.") for id in english if id not in {block.id for block in blocks}]
+    problems += [
+        LessonProblem(1, f"{id} is not translated.") for id in english if id not in {block.id for block in blocks}
+    ]
     parts: list[str | Block] = []
     for id, part in zip(english, lesson.parts, strict=True):
         translation = usable.get(id)
@@ -75,10 +77,12 @@ def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
     texts = {name: about[name] for name in FRONT_MATTER_TEXTS if name in about}
     wanted = f'of: "{about_fingerprint(lesson)}"'
     if texts and "of" not in about:  # written before front matter had a fingerprint
-        problems.append(Problem(1, f"The front matter does not say which English text it translates; add {wanted}."))
+        problems.append(
+            LessonProblem(1, f"The front matter does not say which English text it translates; add {wanted}.")
+        )
     elif texts and str(about["of"]) != about_fingerprint(lesson):
         problems.append(
-            Problem(1, f"The English text of the front matter has changed; translate it again, with {wanted}.")
+            LessonProblem(1, f"The English text of the front matter has changed; translate it again, with {wanted}.")
         )
         texts = {}
     return replace(lesson, about={**lesson.about, **texts}, parts=tuple(parts)), problems
@@ -108,12 +112,12 @@ def merge_texts(block: Block, translation: Block) -> Block:
     return replace(block, prompt=translation.prompt or block.prompt, fields=fields, items=items, near=near)
 
 
-def merge_item(english: Item, translation: Item) -> Item:
+def merge_item(english: LessonItem, translation: LessonItem) -> LessonItem:
     feedback = translation.feedback or english.feedback
     return replace(english, text=translation.text, feedback=feedback, original=english.original or english.text)
 
 
-def template(lesson: Lesson) -> Iterator[str]:
+def template(lesson: ParsedLesson) -> Iterator[str]:
     """Yield the lines of a translation to fill in: the English texts with their fingerprints."""
     yield "---"
     yield from (f"{name}: {lesson.about.get(name, '')}" for name in FRONT_MATTER_TEXTS)

@@ -19,7 +19,7 @@ from bertexplorer.model.sentence_encoder import Dense, SentenceEncoder, Step
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.model.weight_map import ARCHITECTURES, share_layers, source_of
 
-Problem = Literal["single_label_classification", "multi_label_classification", "regression"]
+ProblemType = Literal["single_label_classification", "multi_label_classification", "regression"]
 
 
 def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
@@ -107,7 +107,7 @@ def with_heads(
     *,
     seed: int,
     labels: Sequence[str] = (),
-    problem: Problem | None = None,
+    problem: ProblemType | None = None,
 ) -> Checkpoint:
     """*checkpoint* with random weights for those of *heads* (names of HEADS) that it lacks. The encoder is shared.
 
@@ -148,7 +148,9 @@ def with_heads(
     return replace(checkpoint, heads=dict(all_heads.items()))
 
 
-def with_task_config(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: Problem | None) -> Checkpoint:
+def with_task_config(
+    checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: ProblemType | None
+) -> Checkpoint:
     """*checkpoint* with a config for *head* over *labels*, and without any other fine-tuned head."""
     if len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
         raise ExplorerError(f"The labels are {', '.join(map(str, labels)):.200}; wanted names that all differ.")

@@ -11,7 +11,7 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lesson import Block, Lesson as LessonContent
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.python.bert import library
 
 
@@ -42,7 +42,7 @@ class Lesson:
         True
     """
 
-    content: LessonContent
+    content: ParsedLesson
     checkpoint: str
 
     @property

@@ -163,9 +163,9 @@ class Result:
         return export.as_python(self.view, *self.question)
 
     @property
-    def question(self) -> export.Question:
+    def question(self) -> export.Origin:
         """What the result answers, as `export` takes it."""
-        return export.Question(self.checkpoint, self.text, self.options, sources=self.sources)
+        return export.Origin(self.checkpoint, self.text, self.options, sources=self.sources)
 
     def save(self, path: str | Path) -> Path:
         """Write the result to a file.

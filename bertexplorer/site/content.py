@@ -18,7 +18,7 @@ from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, ParsedLesson
 from bertexplorer.learn.prose import inline
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.runs import learning
@@ -100,7 +100,7 @@ def write_lessons(answerer: Answerer, catalogue: LessonCatalogue, first: State, 
 
 
 def write_lesson(
-    answerer: Answerer, lesson: Lesson, content: dict[str, Any], first: State, folder: Path, ending: str
+    answerer: Answerer, lesson: ParsedLesson, content: dict[str, Any], first: State, folder: Path, ending: str
 ) -> None:
     """Write one lesson as its readers get it, its keys, and its questions for learning platforms."""
     for part in content["parts"]:
@@ -118,7 +118,7 @@ def write_lesson(
             write_run(folder / "runs", part.shown.removeprefix(PREFIX))
 
 
-def keys(answerer: Answerer, lesson: Lesson, first: State) -> dict[str, Any]:
+def keys(answerer: Answerer, lesson: ParsedLesson, first: State) -> dict[str, Any]:
     """The answers of a lesson, each with the kind of its question and its choices; of a find, what to grade it by."""
     found = answer_keys(answerer, lesson, first)
     for block in lesson.blocks:

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.tasks.question_answering import Answer
+from bertexplorer.training.tasks.question_answering import GoldAnswer
 from bertexplorer.training.texts import Item
 
 NOWHERE = (0, 0)  # the answer of a window that does not contain one: [CLS] (Devlin et al., 2019, 4.3)
@@ -71,7 +71,7 @@ class WindowCutter:
     longest: int
 
     def items(
-        self, pairs: Sequence[tuple[str, str]], answers: Sequence[Answer | None] | None = None
+        self, pairs: Sequence[tuple[str, str]], answers: Sequence[GoldAnswer | None] | None = None
     ) -> list[list[Item]]:
         """The windows of each (question, passage). Each text is tokenised once, however many pairs contain it."""
         around = frame(self.tokenizer)
@@ -120,7 +120,7 @@ def read_passage(text: str, encoding: Any) -> Passage:
     return Passage(encoding.ids, np.minimum(np.array(starts, int), bounds[:, 1]), bounds[:, 1])
 
 
-def token_span(passage: Passage, answer: Answer) -> tuple[int, int] | None:
+def token_span(passage: Passage, answer: GoldAnswer) -> tuple[int, int] | None:
     """(first, last) token of the answer; None if the tokenizer drops it entirely."""
     first = int(np.searchsorted(passage.ends, answer.start, side="right"))
     last = int(np.searchsorted(passage.starts, answer.start + len(answer.text), side="left")) - 1

@@ -25,7 +25,7 @@ BUSY = "Busy: many calls wait. Read your answers, and ask again in a few seconds
 
 
 @dataclass(frozen=True)
-class Answer:
+class CallAnswer:
     """The answer to a *call*, or an error, as JSON. *content* is empty for a call that was cancelled."""
 
     call: str
@@ -57,7 +57,7 @@ class Caller:
         self.name = name
         self.network = network
         self.tasks: dict[str, asyncio.Task[None]] = {}  # call -> its computation
-        self.answers: deque[Answer] = deque()  # to be read
+        self.answers: deque[CallAnswer] = deque()  # to be read
         self.held = 0  # bytes of calls and answers
         self.reader: object | None = None  # the stream that sends the answers
         self.news = asyncio.Event()  # for that stream
@@ -115,14 +115,14 @@ class Callers:
                 content = await compute()
             if is_full(*self.of_network(caller.network), len(content)):
                 raise ExplorerError(BUSY)
-            answer = Answer(call, True, content)
+            answer = CallAnswer(call, True, content)
         except ExplorerError as error:
-            answer = Answer(call, False, orjson.dumps(scrub(str(error))))
+            answer = CallAnswer(call, False, orjson.dumps(scrub(str(error))))
         except Exception:
-            answer = Answer(call, False, orjson.dumps(unforeseen(log, "an endpoint failed")))
+            answer = CallAnswer(call, False, orjson.dumps(unforeseen(log, "an endpoint failed")))
         self.put(caller, answer)
 
-    def put(self, caller: Caller, answer: Answer) -> None:
+    def put(self, caller: Caller, answer: CallAnswer) -> None:
         """Let *caller* read an answer, unless they were forgotten meanwhile."""
         if self.callers.get(caller.name) is caller:
             caller.answers.append(answer)
@@ -137,7 +137,7 @@ class Callers:
         if caller is None or task is None or not task.cancel():
             return False
         del caller.tasks[call]
-        self.put(caller, Answer(call, True, b""))
+        self.put(caller, CallAnswer(call, True, b""))
         return True
 
     def expect_reader(self, caller: Caller) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
-from bertexplorer.learn.lesson import Lesson
+from bertexplorer.learn.lesson import ParsedLesson
 from bertexplorer.learn.prose import plain
 from tests.api.conftest import OPENING, Served
 from tests.api.teaching import EVIL, LESSON, VIEW, elements, words
@@ -85,7 +85,7 @@ def test_the_parts_of_a_lesson_keep_their_order(pupil: httpx.Client) -> None:
     assert (words(lesson["misreading"]), words(lesson["instead"])) == ("A word is a piece.", "It may be several.")
 
 
-def secrets(lesson: Lesson) -> Iterator[str]:
+def secrets(lesson: ParsedLesson) -> Iterator[str]:
     """Everything that gives an answer away: feedback, hints, expressions, solutions, closing remarks."""
     for block in lesson.blocks:
         yield from (value for name, value in block.fields.items() if name in RULES | {"after", "hint", "example"})

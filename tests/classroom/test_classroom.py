@@ -7,11 +7,15 @@ import pytest
 
 from bertexplorer.classroom import room as one_room
 from bertexplorer.classroom.classroom import MAX_ADDRESSES, MAX_WRONG, NEXT, ROUND, WRONG_S, Classroom
-from bertexplorer.classroom.room import Question
+from bertexplorer.classroom.room import ClassQuestion
 from bertexplorer.classroom.votes import vote_table
 from bertexplorer.errors import ExplorerError
 
-QUESTIONS = (Question("Which?", ("a", "b", "c")), Question("How many?", ()), Question("And now?", ("x", "y")))
+QUESTIONS = (
+    ClassQuestion("Which?", ("a", "b", "c")),
+    ClassQuestion("How many?", ()),
+    ClassQuestion("And now?", ("x", "y")),
+)
 TEACHER = "teacher"
 
 
@@ -59,7 +63,7 @@ def test_a_restarted_server_knows_the_language(rooms):
 
 
 def test_a_lecture_skips_questions_and_its_table_leaves_them_out(rooms):
-    questions = [Question(f"Question {i}?", ("a", "b"), lesson="pieces", block="guess") for i in range(4)]
+    questions = [ClassQuestion(f"Question {i}?", ("a", "b"), lesson="pieces", block="guess") for i in range(4)]
     room = rooms.open(TEACHER, questions, lecture="masks")
     rooms.step(room, TEACHER, 0, "lobby", "next", at=1)
     rooms.vote(room, "p", 1, 1, 0)
@@ -312,11 +316,11 @@ def test_the_file_identifies_nobody(rooms):
     ("questions", "message"),
     [
         ((), "0 questions"),
-        ((Question(" ", ()),), "empty"),
-        ((Question("x", ("a",)),), "Got 1 choices"),
-        ((Question("x", ("a", " ")),), "A choice is empty"),
-        ((Question("x", tuple(map(str, range(41)))),), "Got 41 choices"),
-        ((Question("x" * 2001, ()),), "longer than 2,000"),
+        ((ClassQuestion(" ", ()),), "empty"),
+        ((ClassQuestion("x", ("a",)),), "Got 1 choices"),
+        ((ClassQuestion("x", ("a", " ")),), "A choice is empty"),
+        ((ClassQuestion("x", tuple(map(str, range(41)))),), "Got 41 choices"),
+        ((ClassQuestion("x" * 2001, ()),), "longer than 2,000"),
     ],
 )
 def test_invalid_questions_are_rejected(rooms, questions, message):

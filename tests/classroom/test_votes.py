@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.classroom.room import Question, Room
+from bertexplorer.classroom.room import ClassQuestion, Room
 from bertexplorer.classroom.votes import advice, bert_answer, is_right, vote_table
 
-NUMBER = Question("How sure is BERT, in %?", ())
+NUMBER = ClassQuestion("How sure is BERT, in %?", ())
 REVEAL = {"right": [0]}
 
 
 def room_of(*votes: float, phase: str = "closed1", second: tuple[float, ...] = ()) -> Room:
     """A class with one question of two choices, and these votes."""
-    room = Room("ABCDEF", "teacher", "", (Question("Which?", ("*this*", "that")),), Path("unused"), phase=phase)
+    room = Room("ABCDEF", "teacher", "", (ClassQuestion("Which?", ("*this*", "that")),), Path("unused"), phase=phase)
     for round, cast in ((1, votes), (2, second)):
         room.votes[0, round] = {f"voter {i}": choice for i, choice in enumerate(cast)}
     return room

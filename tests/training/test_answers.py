@@ -14,7 +14,7 @@ from bertexplorer.training.answer_windows import NOWHERE, PassageSpan, WindowCut
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.tasks.question_answering import (
-    Answer,
+    GoldAnswer,
     Options,
     best_match,
     by_question_word,
@@ -51,7 +51,7 @@ def one(answers: Any, realign: bool = False, context: str = TEXT, question: str 
 )
 def test_answers_are_located(answers: Any, wanted: list[tuple[str, int]]) -> None:
     result = one(answers)
-    assert result.line == 9 and list(result.answers) == [Answer(*pair) for pair in wanted]
+    assert result.line == 9 and list(result.answers) == [GoldAnswer(*pair) for pair in wanted]
     assert all(result.context[a.start :].startswith(a.text) for a in result.answers)
 
 
@@ -74,26 +74,26 @@ def test_an_unusable_row_names_the_reason(answers: Any, what: str) -> None:
 
 
 def test_realign_uses_the_nearest_occurrence_and_whole_words() -> None:
-    assert one([{"text": "Ada", "start": 31}], True).answers == (Answer("Ada", 30),)
-    assert one([{"text": "Ada", "start": 2}], True).answers == (Answer("Ada", 0),)
-    assert one([{"text": "ada wrote note g", "start": 30}], True).answers == (Answer("Ada wrote  Note G", 30),)
-    assert one("BORN", True).answers == (Answer("born", 8),)
+    assert one([{"text": "Ada", "start": 31}], True).answers == (GoldAnswer("Ada", 30),)
+    assert one([{"text": "Ada", "start": 2}], True).answers == (GoldAnswer("Ada", 0),)
+    assert one([{"text": "ada wrote note g", "start": 30}], True).answers == (GoldAnswer("Ada wrote  Note G", 30),)
+    assert one("BORN", True).answers == (GoldAnswer("born", 8),)
     assert "does not occur" in one("Byron", True).what
-    assert one("art", context="Start with art.").answers == (Answer("art", 11),)
-    assert one("art", context="Start it.").answers == (Answer("art", 2),)
+    assert one("art", context="Start with art.").answers == (GoldAnswer("art", 11),)
+    assert one("art", context="Start it.").answers == (GoldAnswer("art", 2),)
 
 
 def test_impossible_questions_have_no_answers_and_empty_ones_are_reported() -> None:
     assert one("", impossible="True").answers == one([], impossible=True).answers == ()
     assert one([{"text": "1815", "start": 16}], impossible=True).answers == ()
-    assert one("1815", impossible="no").answers == (Answer("1815", 16),)
+    assert one("1815", impossible="no").answers == (GoldAnswer("1815", 16),)
     assert one("1815", question=" ").what == "has no question"
     assert one("1815", context="\u200b").what == "has no passage"
 
 
 def test_invisible_characters_are_removed_and_answers_shift() -> None:
     result = one([{"text": "1815", "start": 18}], context="\ufeffAda was\u200b born in 1815.")
-    assert result.context == "Ada was born in 1815." and result.answers == (Answer("1815", 16),)
+    assert result.context == "Ada was born in 1815." and result.answers == (GoldAnswer("1815", 16),)
 
 
 def test_files_of_both_versions_are_read() -> None:
@@ -110,7 +110,7 @@ def test_files_of_both_versions_are_read() -> None:
     result, problems = examples(
         map_columns(table, {"question": "question", "context": "context", "answers": "answer"}), Options()
     )
-    assert result[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]
+    assert result[0].answers == (GoldAnswer("1815", 3),) and [p.line for p in problems] == [3]
 
 
 PASSAGE = "the cat sat on the mat . paris is the capital of france , and london works as a great city ."
@@ -121,7 +121,7 @@ ASKED = "was it the capital of france ?"
 def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Tiny) -> None:
     tokenizer = load(tiny(family), precision="fp32").tokenizer
     short = "the cat sat"
-    ((item,),) = WindowCutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])
+    ((item,),) = WindowCutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [GoldAnswer("cat", 4)])
     whole = tokenizer.backend.encode(ASKED, short)
     assert list(item.ids) == whole.ids and list(item.segments) == whole.type_ids and item.left_out == 0
     first, last = item.target.answer
@@ -150,7 +150,7 @@ def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int
 
 def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
-    answer = Answer("mat . paris", PASSAGE.index("mat . paris"))
+    answer = GoldAnswer("mat . paris", PASSAGE.index("mat . paris"))
     (result,) = cutter.items([(ASKED, PASSAGE)], [answer])
     whole = [item for item in result if item.target.answer != NOWHERE]
     assert 1 < len(whole) < len(result)
@@ -168,7 +168,7 @@ def test_a_window_that_cuts_an_answer_does_not_have_it() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
     starts = [i for i in range(len(PASSAGE)) if i == 0 or PASSAGE[i - 1] == " "]
     for start, end in itertools.pairwise(starts):
-        (result,) = cutter.items([(ASKED, PASSAGE)], [Answer(PASSAGE[start : end - 1], start)])
+        (result,) = cutter.items([(ASKED, PASSAGE)], [GoldAnswer(PASSAGE[start : end - 1], start)])
         for item in result:
             _, passage, first, after, at, (i, j) = item.target
             has_it = passage.starts[first] <= start and end - 1 <= passage.ends[after - 1]
@@ -180,7 +180,7 @@ def test_a_long_question_is_cut_and_an_empty_passage_has_one_window() -> None:
     (result,) = cutter.items([("the cat " * 20, PASSAGE)])
     assert result[0].left_out == 40 - (20 - 3) // 2 and result[0].target.after - result[0].target.first >= 8
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
-    (result,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
+    (result,) = cutter.items([("the cat", "\u200d")], [GoldAnswer("\u200d", 0)])
     assert len(result) == 1 and result[0].target.answer == NOWHERE and result[0].target.after == 0
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.initialise import Problem, with_heads
+from bertexplorer.model.initialise import ProblemType, with_heads
 from bertexplorer.training.features import FEATURE_PREFIX, Feature, encode_features, feature_cells, fit_features
 from bertexplorer.training.labels import label_names
 from bertexplorer.training.learner import Learner, Traceable
@@ -54,7 +54,7 @@ class Classifier(Traceable):
         labels = label_names(train)
         if set(labels) == set(checkpoint.labels):
             labels = checkpoint.labels
-        problem: Problem = (
+        problem: ProblemType = (
             "multi_label_classification" if options.labels == "several" else "single_label_classification"
         )
         checkpoint = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=labels, problem=problem)

@@ -19,9 +19,9 @@ from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.question_answering import (
-    Answer,
+    GoldAnswer,
     Options,
-    Question,
+    PassageQuestion,
     answer_texts,
     best_match,
     by_question_word,
@@ -52,7 +52,7 @@ class QuestionAnswerer(Traceable):
         self.silent = silent
 
     @classmethod
-    def create(cls, checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> Self:
+    def create(cls, checkpoint: Checkpoint, train: Sequence[PassageQuestion], options: Options, *, seed: int) -> Self:
         """A question answerer. It may predict that there is no answer if some question of *train* has none."""
         silent = any(not question.answers for question in train)
         return cls(with_heads(checkpoint, ["span"], seed=seed), options, silent)
@@ -64,13 +64,13 @@ class QuestionAnswerer(Traceable):
             self.checkpoint.tokenizer, self.max_tokens, options.question, options.stride, options.longest
         )
 
-    def windows(self, examples: Sequence[Question]) -> list[list[Item]]:
+    def windows(self, examples: Sequence[PassageQuestion]) -> list[list[Item]]:
         """The windows of each example, with the first of its answers as target."""
         answers = [question.answers[0] if question.answers else None for question in examples]
         prepare = self.checkpoint.tokenizer.prepare
         return self.cutter.items([(prepare(question.question)[0], question.context) for question in examples], answers)
 
-    def read(self, examples: Sequence[Question]) -> list[Item]:
+    def read(self, examples: Sequence[PassageQuestion]) -> list[Item]:
         """Each window is an item, so there are more items than examples. The target of a window without the answer is
         [CLS]."""
         return [item for items in self.windows(examples) for item in items]
@@ -95,7 +95,7 @@ class QuestionAnswerer(Traceable):
         sides = zip(self.logits(batch), batch.targets.T, strict=True)
         return torch.stack([F.cross_entropy(side, target, reduction="none") for side, target in sides]).mean(0)
 
-    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Question]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, PassageQuestion]:
         """*answer*: a text that occurs in the passage; its first occurrence is explained."""
         prediction = self.predict([cells])[0]
         text, passage = answer or prediction["said"], prediction["context"]
@@ -103,12 +103,12 @@ class QuestionAnswerer(Traceable):
             start = passage.find(answer)
         else:
             start = prediction["answers"][0]["start"] if text else -1
-        question = Question(0, prediction["question"], passage, (Answer(text, start),) if text else ())
+        question = PassageQuestion(0, prediction["question"], passage, (GoldAnswer(text, start),) if text else ())
         if text and (start < 0 or all(item.target.answer == NOWHERE for item in self.windows([question])[0])):
             raise ExplorerError(f"No window of the passage contains {text!r:.60}. Give an answer as it is spelt there.")
         return text or "no answer", question
 
-    def describe_example(self, example: Question) -> tuple[tuple[str, ...], str]:
+    def describe_example(self, example: PassageQuestion) -> tuple[tuple[str, ...], str]:
         return (example.question, example.context), example.answers[0].text if example.answers else "no answer"
 
     def answers(self, windows: Sequence[Sequence[Item]]) -> list[PassageAnswer]:
@@ -158,7 +158,7 @@ class QuestionAnswerer(Traceable):
         """By how much no answer beats the best span."""
         return answer.no_answer - answer.spans[0].score if answer.spans else float("inf")
 
-    def evaluate(self, examples: Sequence[Question]) -> Evaluation:
+    def evaluate(self, examples: Sequence[PassageQuestion]) -> Evaluation:
         """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
         passage_answers = self.answers(windows)
@@ -212,7 +212,9 @@ class QuestionAnswerer(Traceable):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The best answers with their probabilities and positions in "context", in characters."""
-        questions = [Question(0, cells.get("question", ""), clean(cells.get("context", ""))[0], ()) for cells in inputs]
+        questions = [
+            PassageQuestion(0, cells.get("question", ""), clean(cells.get("context", ""))[0], ()) for cells in inputs
+        ]
         for question in questions:
             self.checkpoint.tokenizer.prepare(question.context)  # raises ExplorerError if it is too long
             if not question.question.strip() or not question.context.strip():

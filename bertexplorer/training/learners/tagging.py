@@ -44,7 +44,7 @@ class Target(NamedTuple):
     labels: Int[np.ndarray, " w"]
 
 
-class Answer(NamedTuple):
+class TaggedSentence(NamedTuple):
     """The label of each word that is read, its probability, and the loss of the sentence in nats per word."""
 
     labels: Int[np.ndarray, " w"]
@@ -151,14 +151,14 @@ class Tagger(Traceable):
     def describe_example(self, example: Sentence) -> tuple[tuple[str, ...], str]:
         return (example.text,), self.format_tags(example, example.tags) or "no entity"
 
-    def answers(self, items: Sequence[Item]) -> list[Answer]:
+    def answers(self, items: Sequence[Item]) -> list[TaggedSentence]:
         """An answer per item."""
 
-        def compute(part: list[Item], batch: TextBatch) -> Iterator[Answer]:
+        def compute(part: list[Item], batch: TextBatch) -> Iterator[TaggedSentence]:
             tags, shares, losses = (t.cpu().numpy() for t in self.decode(*self.logits(batch)))
             for row, item in enumerate(part):
                 count = len(item.target.words)
-                yield Answer(tags[row, :count], shares[row, :count], float(losses[row]))
+                yield TaggedSentence(tags[row, :count], shares[row, :count], float(losses[row]))
 
         return self.in_batches(items, compute)
 
@@ -209,7 +209,7 @@ class Tagger(Traceable):
         matrix = confusion(gold, predicted, self.plain)
         return Evaluation(reached, rows, tables(gold, predicted, self.plain), matrix)
 
-    def all_tags(self, item: Item, answer: Answer, count: int) -> list[str]:
+    def all_tags(self, item: Item, answer: TaggedSentence, count: int) -> list[str]:
         """The tag of each word. A word that was not read has O or no tag, unless an entity continues after it."""
         tags = ["" if self.plain else OUTSIDE] * count
         read_words = item.target.words

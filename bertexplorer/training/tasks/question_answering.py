@@ -64,7 +64,7 @@ class Options:
     realign: Annotated[bool, Option("Realign", info="search for answers that are not where the row says")] = False
 
 
-class Answer(NamedTuple):
+class GoldAnswer(NamedTuple):
     """A text and the character of the passage at which it starts."""
 
     text: str
@@ -72,27 +72,29 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class PassageQuestion:
     """A question about a passage. No answers: the passage does not contain one."""
 
     line: int
     question: str
     context: str
-    answers: tuple[Answer, ...]
+    answers: tuple[GoldAnswer, ...]
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[RowProblem]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[PassageQuestion], list[RowProblem]]:
     """Rows with "question", "context", "answers" (a list of {"text", "start"}, or just the text, which is then searched
     for) and optionally "impossible". A row of which `read_question` raises UnusableRow is a problem."""
     return convert_rows(rows, lambda row: read_question(row, options.realign))
 
 
-def inputs(question: Question) -> list[tuple[str, ...]]:
+def inputs(question: PassageQuestion) -> list[tuple[str, ...]]:
     """None: a long passage is read in windows."""
     return []
 
 
-def baselines(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(
+    train: Sequence[PassageQuestion], dev: Sequence[PassageQuestion], options: Options
+) -> dict[str, tuple[str, float]]:
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
@@ -106,18 +108,18 @@ def baselines(train: Sequence[Question], dev: Sequence[Question], options: Optio
     return {"f1": (name, float(nearest_scores[1])), "exact": (name, float(nearest_scores[0]))}
 
 
-def answer_texts(question: Question) -> list[str]:
+def answer_texts(question: PassageQuestion) -> list[str]:
     return [answer.text for answer in question.answers]
 
 
-def nearest_sentence(question: Question) -> str:
+def nearest_sentence(question: PassageQuestion) -> str:
     """The sentence of the passage that shares most words with the question; of equal ones the shortest."""
     question_words = set(normalized_words(question.question))
     sentences = [sentence for sentence in re.split(r"(?<=[.!?])\s+", question.context) if sentence.strip()]
     return max(sentences, key=lambda sentence: (len(question_words & set(normalized_words(sentence))), -len(sentence)))
 
 
-def read_question(row: Row, realign: bool) -> Question:
+def read_question(row: Row, realign: bool) -> PassageQuestion:
     """The question of a row. *realign*: also search for an answer that is not at its stated position. Raises
     UnusableRow."""
     question_text, context = (cell_text(row.cells.get(name, "")) for name in ("question", "context"))
@@ -131,10 +133,10 @@ def read_question(row: Row, realign: bool) -> Question:
     answers = [locate_answer(context, text, start, realign) for text, start in claimed]
     cleaned = clean(context)[0]
     if cleaned != context:
-        answers = [Answer(clean(text)[0], len(clean(context[:start])[0])) for text, start in answers]
+        answers = [GoldAnswer(clean(text)[0], len(clean(context[:start])[0])) for text, start in answers]
         if not all(text for text, _ in answers):
             raise UnusableRow("has an answer without visible characters")
-    return Question(row.line, clean(question_text)[0].strip(), cleaned, tuple(answers))
+    return PassageQuestion(row.line, clean(question_text)[0].strip(), cleaned, tuple(answers))
 
 
 def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
@@ -152,11 +154,11 @@ def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
     return [(answer["text"].strip(), answer["start"] + indent) for answer, indent in zip(answers, indents, strict=True)]
 
 
-def locate_answer(context: str, text: str, start: int | None, realign: bool) -> Answer:
+def locate_answer(context: str, text: str, start: int | None, realign: bool) -> GoldAnswer:
     """The answer with its position: as stated, else as a whole word, else anywhere. *realign*: ignore case and spacing,
     and take the occurrence nearest to the stated position."""
     if start is not None and start >= 0 and context[start : start + len(text)] == text:
-        return Answer(text, start)
+        return GoldAnswer(text, start)
     if len(text) > MAX_SEARCHED:
         raise UnusableRow(f"has an answer of {len(text):,} characters that is not where the row says it begins")
     exact = re.escape(text)
@@ -165,7 +167,7 @@ def locate_answer(context: str, text: str, start: int | None, realign: bool) -> 
     matches = next((hits for pattern in patterns if (hits := list(re.finditer(pattern, context)))), [])
     if matches and (start is None or realign):
         best = min(matches, key=lambda match: abs(match.start() - (start or 0)))
-        return Answer(best[0], best.start())
+        return GoldAnswer(best[0], best.start())
     if start is None:
         raise UnusableRow(f"has the answer “{text[:60]}”, which does not occur in the passage")
     actual = context[max(0, start) : max(0, start) + len(text)][:60]

@@ -111,7 +111,7 @@ class AnswerSpan:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CheckpointAnswer:
     """An answer of one kind; the fields of other kinds are empty."""
 
     kind: AnswerKind
@@ -163,7 +163,7 @@ class Answer:
         return low + min(1.0, max(0.0, self.labels[0].value)) * (high - low)
 
 
-def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Answer:
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> CheckpointAnswer:
     """The answer of the fine-tuned head; of ELECTRA's discriminator, which tokens were replaced. In question answering
     the first text is the question, the second the passage. A run that learned to compare two texts answers with the
     cosine of their vectors, each read alone.
@@ -174,7 +174,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = readout.encode(text)
     tokens = checkpoint.tokenizer.show_all(encoding.ids)
     training = task_head.training_of(checkpoint)
-    empty = Answer(
+    empty = CheckpointAnswer(
         readout.kind,
         tokens,
         training=training,
@@ -289,7 +289,7 @@ def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray
     return crf.marginals(logits[None], mask)[0].double().numpy(), path
 
 
-def with_spans(readout: SpanReadout, encoding: Encoding, empty: Answer, options: Options) -> Answer:
+def with_spans(readout: SpanReadout, encoding: Encoding, empty: CheckpointAnswer, options: Options) -> CheckpointAnswer:
     """*empty* with the best spans of the passage."""
     logits = engine.head_logits(readout.checkpoint, [encoding], readout.head)[0].double().numpy()
     log_probs = log_softmax(logits, axis=0)
@@ -320,7 +320,7 @@ def span_text(encoding: Encoding, first: int, last: int) -> str:
     return encoding.texts[1][start.start : end.end] if start and end else ""
 
 
-def rows(result: Answer) -> list[dict[str, object]]:
+def rows(result: CheckpointAnswer) -> list[dict[str, object]]:
     """A row for each label of the text, each word that was hidden and each second text, each tag of each word, or each
     span and each token of the passage. *value*: the probability, or the score; of a hidden word, that of the best label
     without it. *position* is that of a token, 0-based; empty for the whole text."""
@@ -370,12 +370,12 @@ def row(
     return {**fields, "rank": rank, "value": value, "logit": logit, "chosen": chosen}
 
 
-def is_share(result: Answer) -> bool:
+def is_share(result: CheckpointAnswer) -> bool:
     """A score or a cosine is none."""
     return not result.scored
 
 
-class Facts(facts.Facts[Answer]):
+class Facts(facts.Facts[CheckpointAnswer]):
     """*word* is a word of the text that has a tag."""
 
     def answer(self, rank: int = 1) -> str:

@@ -10,7 +10,7 @@ from bertexplorer.answers.readout import OUTSIDE, REPLACED
 from bertexplorer.charts.marks import GROUPS, Bar, Bars, Columns, Figure, Mark, Panel, Rule, Tone
 from bertexplorer.charts.passages import Bar as Passage, passages_panel
 from bertexplorer.charts.style import beyond_limit, clip, decimal, join_names, measure, percent, quote, signed
-from bertexplorer.views.answer.compute import LIKELY, Answer, HiddenWord, TaggedWord
+from bertexplorer.views.answer.compute import LIKELY, CheckpointAnswer, HiddenWord, TaggedWord
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -76,12 +76,12 @@ SHARES = {
 }
 
 
-def draw(result: Answer) -> Figure:
+def draw(result: CheckpointAnswer) -> Figure:
     ways = {"tag": tags, "replaced": replaced, "span": spans}
     return Figure(ways.get(result.kind, labels)(result))
 
 
-def labels(result: Answer) -> list[Panel]:
+def labels(result: CheckpointAnswer) -> list[Panel]:
     """A bar for each label, the best on top; below, what is left of the best one when a word is hidden."""
     bars = []
     for item in result.labels[: result.top]:
@@ -107,7 +107,7 @@ def labels(result: Answer) -> list[Panel]:
     return panels
 
 
-def ends(values: Sequence[float], result: Answer) -> tuple[float, float]:
+def ends(values: Sequence[float], result: CheckpointAnswer) -> tuple[float, float]:
     """The ends of the scale: 1 for probabilities and cosines, the largest *values* for scores."""
     low, high = min([0.0, *values]), max([0.0, *values])
     if result.kind == "score":
@@ -115,7 +115,7 @@ def ends(values: Sequence[float], result: Answer) -> tuple[float, float]:
     return -1.0 if low < 0 else 0.0, 1.0
 
 
-def word_bar(result: Answer, word: HiddenWord) -> Bar:
+def word_bar(result: CheckpointAnswer, word: HiddenWord) -> Bar:
     """What is left of the best label without a word."""
     best, text = result.labels[0], measure(word.value, result.scored)
     hover = f"{best.name} with [MASK] in place of {word.word}: {text}, {changed(best.value, word.value)}"
@@ -126,21 +126,21 @@ def changed(before: float, after: float) -> str:
     return f"{signed(after - before)} beside the whole text"
 
 
-def strongest_words(result: Answer) -> list[HiddenWord]:
+def strongest_words(result: CheckpointAnswer) -> list[HiddenWord]:
     """The words whose hiding changes the best label most, in the order of the text."""
     order = sorted(result.hidden, key=lambda word: -abs(word.value - result.labels[0].value))
     strongest = {word.positions for word in order[:HIDDEN]}
     return [word for word in result.hidden if word.positions in strongest]
 
 
-def matters(result: Answer, word: HiddenWord) -> bool:
+def matters(result: CheckpointAnswer, word: HiddenWord) -> bool:
     """Whether hiding *word* lowers the best label by at least a quarter of what is most for a word, and by 5 points."""
     best = result.labels[0].value
     most = max(best - other.value for other in result.hidden)
     return best - word.value >= max(most / 4, FELT)
 
 
-def tags(result: Answer) -> list[Panel]:
+def tags(result: CheckpointAnswer) -> list[Panel]:
     """A bar for each word with the probability of its tag, in the tone of the tag."""
     tones = tag_tones(result)
     bars = []
@@ -151,7 +151,7 @@ def tags(result: Answer) -> list[Panel]:
     return [Panel([Bars(bars, high=1, tokens=True)], "the tag of each word, with its probability")]
 
 
-def replaced(result: Answer) -> list[Panel]:
+def replaced(result: CheckpointAnswer) -> list[Panel]:
     """A bar for each token: how likely another one stood there."""
     bars = []
     for word in result.words[:DRAWN]:
@@ -168,7 +168,7 @@ def entity_type(tag: str) -> str:
     return tag[2:] if tag[:2] in ("B-", "I-") else tag
 
 
-def tag_tones(result: Answer) -> dict[str, Tone]:
+def tag_tones(result: CheckpointAnswer) -> dict[str, Tone]:
     """The tone of each type of tag in the order of the text, pale for O."""
     kinds = dict.fromkeys(entity_type(word.labels[0].name) for word in result.words)
     entity_kinds = [name for name in kinds if name != OUTSIDE]
@@ -181,7 +181,7 @@ def hover(word: TaggedWord) -> str:
     return f"{word.word}: {', '.join(lines)}"
 
 
-def spans(result: Answer) -> list[Panel]:
+def spans(result: CheckpointAnswer) -> list[Panel]:
     """The best spans and “no answer”; below, the probability that each token is the start or the end."""
     answer = result.nothing if result.no_answer else result.spans[0]
     bars = []
@@ -198,7 +198,7 @@ def spans(result: Answer) -> list[Panel]:
     ]
 
 
-def places(result: Answer) -> list[Bar]:
+def places(result: CheckpointAnswer) -> list[Bar]:
     """A column for each token, up if the answer starts there and down if it ends."""
     bars = []
     for position in result.inside:
@@ -209,7 +209,7 @@ def places(result: Answer) -> list[Bar]:
     return bars
 
 
-def colours(result: Answer) -> dict[int, float]:
+def colours(result: CheckpointAnswer) -> dict[int, float]:
     """Position -> shade for the strip: the probability of a word's tag unless it is O, or that the answer covers the
     token. For a label of the whole text, from -1 to 1, how much it falls when the word is hidden."""
     if result.kind == "tag":
@@ -226,14 +226,14 @@ def colours(result: Answer) -> dict[int, float]:
     return {i: min(1.0, float(covered[i])) for i in result.inside}
 
 
-def say(result: Answer) -> str:
+def say(result: CheckpointAnswer) -> str:
     """The answer as text, and how the run's own answer may differ."""
     ways = {"tag": say_tags, "replaced": say_replaced, "span": say_span}
     answer = ways.get(result.kind, say_labels)(result)
     return " ".join([answer, *say_passages(result), *say_hidden(result), *remarks(result)])
 
 
-def say_passages(result: Answer) -> list[str]:
+def say_passages(result: CheckpointAnswer) -> list[str]:
     """Which of the second texts is first, and where that of the pair in question stands."""
     if not result.passages:
         return []
@@ -244,7 +244,7 @@ def say_passages(result: Answer) -> list[str]:
     return [f"{among} number {rank}; first is {quote(clip(best.text, 60))} ({measure(best.value, result.scored)})."]
 
 
-def say_hidden(result: Answer) -> list[str]:
+def say_hidden(result: CheckpointAnswer) -> list[str]:
     """The words without which the best label falls furthest, and rises furthest."""
     if not result.hidden:
         return []
@@ -263,7 +263,7 @@ def say_hidden(result: Answer) -> list[str]:
     return [f"{sentence}; hide {quote(highest.word)} and it {rises[0]}." if rises else f"{sentence}."]
 
 
-def say_labels(result: Answer) -> str:
+def say_labels(result: CheckpointAnswer) -> str:
     best, *others = result.labels
     if result.kind == "similarity":
         low, high = result.training.scale or (0.0, 0.0)
@@ -283,7 +283,7 @@ def say_labels(result: Answer) -> str:
     return f"The label is {quote(best.name)} with {percent(best.value)}{second}."
 
 
-def say_relevance(result: Answer) -> str:
+def say_relevance(result: CheckpointAnswer) -> str:
     """What a re-ranker's files make of its score, as the end of a sentence."""
     name, relevance = result.relevance_function, result.relevance
     if not result.reranks:
@@ -297,7 +297,7 @@ def say_relevance(result: Answer) -> str:
     return f", a relevance of {decimal(relevance)} (by {name})"
 
 
-def say_tags(result: Answer) -> str:
+def say_tags(result: CheckpointAnswer) -> str:
     """The entities, or the first tagged words if tags are not B and I, and the least certain tag."""
     tagged = [word for word in result.words if word.labels[0].name != OUTSIDE]
     least = min(result.words, key=lambda word: word.labels[0].value)
@@ -310,7 +310,7 @@ def say_tags(result: Answer) -> str:
     return f"{len(tagged)} of {len(result.words)} words are tagged: {listing}. {unsure}"
 
 
-def say_replaced(result: Answer) -> str:
+def say_replaced(result: CheckpointAnswer) -> str:
     """The tokens that are taken for replaced, or the one that is closest to it."""
     suspects = sorted(result.words, key=lambda word: -word.replaced)
     first, *found = [word for word in suspects if word.replaced > LIKELY] or suspects[:1]
@@ -322,7 +322,7 @@ def say_replaced(result: Answer) -> str:
     return f"The discriminator says that {other} stood in place of {join_names([*named[:8], *more])}."
 
 
-def entities(result: Answer) -> list[tuple[str, str]]:
+def entities(result: CheckpointAnswer) -> list[tuple[str, str]]:
     """(words, type) of each entity: I tags extend it, a B tag starts a new one, and plain tags stay single words."""
     runs: list[tuple[list[str], str]] = []
     going = ""
@@ -336,7 +336,7 @@ def entities(result: Answer) -> list[tuple[str, str]]:
     return [(" ".join(texts), name) for texts, name in runs]
 
 
-def say_span(result: Answer) -> str:
+def say_span(result: CheckpointAnswer) -> str:
     best, nothing = result.spans[0], result.nothing
     places = f"token {best.first}" if best.first == best.last else f"tokens {best.first} to {best.last}"
     quoted_span = f"{quote(clip(best.text, 80))} ({places})"
@@ -349,7 +349,7 @@ def say_span(result: Answer) -> str:
     return f"The answer is {quoted_span}: it {sure}; {none}."
 
 
-def remarks(result: Answer) -> list[str]:
+def remarks(result: CheckpointAnswer) -> list[str]:
     """What the figure leaves out, and where the run itself would answer differently."""
     sentences, training = [], result.training
     if result.by_crf:
@@ -369,7 +369,7 @@ def remarks(result: Answer) -> list[str]:
     return sentences + beyond_limit(result.left_out)
 
 
-def span_remarks(result: Answer) -> list[str]:
+def span_remarks(result: CheckpointAnswer) -> list[str]:
     """How the run itself looks for an answer in a passage."""
     sentences, training = [], result.training
     if 0 < training.max_tokens < result.longest:

@@ -20,7 +20,7 @@ from bertexplorer.training.entities import count_illegal
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.learners.tagging import Answer, Tagger
+from bertexplorer.training.learners.tagging import TaggedSentence, Tagger
 from bertexplorer.training.tasks import BY_NAME, tagging
 from tests.conftest import ROOT, Tiny
 from tests.tiny import FAMILIES
@@ -106,7 +106,9 @@ def test_a_word_without_tokens_is_skipped(tiny: Tiny) -> None:
         assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # the entity begins later
         assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
         assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
-        answer = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
+        answer = TaggedSentence(
+            np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0
+        )
         assert learner.all_tags(item, answer, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it continues after the gap
 
 

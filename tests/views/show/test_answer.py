@@ -10,18 +10,18 @@ from bertexplorer.answers.task_head import Training
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import Bar
 from bertexplorer.views.answer import show as figure
-from bertexplorer.views.answer.compute import Answer, AnswerSpan, HiddenWord, Label, Passage, TaggedWord
+from bertexplorer.views.answer.compute import AnswerSpan, CheckpointAnswer, HiddenWord, Label, Passage, TaggedWord
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
 
 
-def labels(kind: str = "label", count: int = 3) -> Answer:
+def labels(kind: str = "label", count: int = 3) -> CheckpointAnswer:
     shares = [0.7, *[0.3 / (count - 1)] * (count - 1)]
     named = tuple(Label(EVIL if i == 0 else f"l{i}", i, 2.0 - i, p) for i, p in enumerate(shares))
-    return Answer(kind, ("[CLS]", EVIL, "[SEP]"), labels=named)  # type: ignore[arg-type]
+    return CheckpointAnswer(kind, ("[CLS]", EVIL, "[SEP]"), labels=named)  # type: ignore[arg-type]
 
 
-def tags(count: int = 5) -> Answer:
+def tags(count: int = 5) -> CheckpointAnswer:
     names = ("B-PER", "I-PER", "O", "B-LOC", "O")
     words = tuple(
         TaggedWord(
@@ -31,14 +31,14 @@ def tags(count: int = 5) -> Answer:
         )
         for i in range(count)
     )
-    return Answer("tag", ("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
+    return CheckpointAnswer("tag", ("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
 
 
-def spans(tokens: int = 8, no_answer: bool = False) -> Answer:
+def spans(tokens: int = 8, no_answer: bool = False) -> CheckpointAnswer:
     starts, ends = np.full(tokens, 0.3 / (tokens - 1)), np.full(tokens, 0.2 / (tokens - 1))
     starts[4], ends[5] = 0.7, 0.8
     best = (AnswerSpan(EVIL, 4, 5, 3.5, 0.56), AnswerSpan("b", 4, 4, 1.0, 0.02))
-    return Answer(
+    return CheckpointAnswer(
         "span",
         tuple(f"t{i}" for i in range(tokens)),
         spans=best,
@@ -63,7 +63,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("result", ALL, ids=lambda result: f"{result.kind}-{len(result.tokens)}")
-def test_figures_are_valid_and_escaped(result: Answer) -> None:
+def test_figures_are_valid_and_escaped(result: CheckpointAnswer) -> None:
     fig = figure.draw(result)
     check(fig)
     assert EVIL in fig.to_json() and "&lt;img" in chart(fig).to_json()
@@ -83,7 +83,7 @@ def test_bars_show_the_numbers_of_the_result() -> None:
     assert tones(bars_of(spans(no_answer=True)))[2] == "blue"
 
 
-def bars_of(result: Answer, panel: int = 0) -> Sequence[Bar]:
+def bars_of(result: CheckpointAnswer, panel: int = 0) -> Sequence[Bar]:
     return figure.draw(result).panels[panel].marks[0].bars  # type: ignore[union-attr]
 
 
@@ -168,7 +168,7 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
         (spans(no_answer=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
-def test_the_sentence_gives_the_answer_and_its_probability(result: Answer, sentence: str) -> None:
+def test_the_sentence_gives_the_answer_and_its_probability(result: CheckpointAnswer, sentence: str) -> None:
     assert sentence in figure.say(result)
 
 
