@@ -23,7 +23,7 @@ from bertexplorer.settings import ASSETS
 from bertexplorer.store import catalogue
 from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.cases import cases
-from bertexplorer.views.suite.scores import Outcome, Scorer
+from bertexplorer.views.suite.scores import CaseOutcome, Scorer
 
 MINI = ASSETS / "checkpoints" / "mini"
 NOUNS = ("author", "king", "child", "dog", "girl", "teacher", "book", "man", "boy", "woman", "farmer", "doctor")
@@ -90,7 +90,7 @@ def main() -> None:
     ]
     theirs = (time.perf_counter() - started) / asked.loop * asked.pairs
     apart = max(
-        abs(one.score - margin) for one, margin in zip(outcomes, margins, strict=False) if isinstance(one, Outcome)
+        abs(one.score - margin) for one, margin in zip(outcomes, margins, strict=False) if isinstance(one, CaseOutcome)
     )
     print(
         f"{asked.pairs:,} pairs: suite {ours:.1f} s; loop with transformers {theirs:.1f} s: {theirs / ours:.1f} times"

@@ -54,7 +54,7 @@ def nothing_to_change(checkpoint: Checkpoint, encoding: Encoding) -> ExplorerErr
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BoardOutcome:
     """The outcome of one setting of the switches."""
 
     candidates: tuple[Candidate, ...]  # at the mask or of the head, most probable first; () for a pair or a score
@@ -91,18 +91,18 @@ class Board:
         values = self.rows(switches)[:, self.question.index].astype(np.float64)
         return values if self.scored else values / np.log(2)
 
-    def outcome(self, switches: Float[np.ndarray, "l s"]) -> Outcome:
+    def outcome(self, switches: Float[np.ndarray, "l s"]) -> BoardOutcome:
         import torch
 
         question = self.question
         row = self.rows(switches[None])[0]
         if self.scored:
-            return Outcome((), float(row[question.index]), None)
+            return BoardOutcome((), float(row[question.index]), None)
         p = float(np.exp(row[question.index]))
         if question.target == "next sentence":
-            return Outcome((), p, p)
+            return BoardOutcome((), p, p)
         candidates = best_candidates(torch.from_numpy(row), question.name, TOP)
-        return Outcome(candidates, p, self.is_next(switches) if question.target == "mask" else None)
+        return BoardOutcome(candidates, p, self.is_next(switches) if question.target == "mask" else None)
 
     def is_next(self, switches: Float[np.ndarray, "l s"]) -> float | None:
         """Probability that B is next; None without a pair or a head for it."""

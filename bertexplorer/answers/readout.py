@@ -38,7 +38,7 @@ from bertexplorer.model.text import Encoding, Text
 
 if TYPE_CHECKING:
     from bertexplorer.engine.ablation import Change
-    from bertexplorer.engine.gradients import Link, Target
+    from bertexplorer.engine.gradients import LinkFunction, Target
     from bertexplorer.engine.tuned_lens import TunedLens
     from bertexplorer.model.checkpoint import Checkpoint
 
@@ -185,7 +185,7 @@ class LabelReadout(TunedReadout):
     kind: ClassVar[AnswerKind] = "label"
     targets: ClassVar[tuple[TargetKind, ...]] = ("label",)
     head = "sequence_classifier"
-    link: ClassVar[Link] = "softmax"
+    link: ClassVar[LinkFunction] = "softmax"
 
     @classmethod
     def fits(cls, checkpoint: Checkpoint) -> bool:

@@ -24,7 +24,7 @@ ALWAYS = 0.5  # a head is positional if more than this share of its tokens look 
 
 
 @dataclass(frozen=True)
-class Link:
+class HeadLink:
     """The strongest link of a head between two different words. Positions are 0-based."""
 
     head: Head
@@ -59,7 +59,7 @@ def is_punctuation(character: str) -> bool:
 
 def strongest_links(
     weights: Float[np.ndarray, "l h q t"], rows: Sequence[int], words: Sequence[bool], sources: Sequence[int] = ()
-) -> tuple[Link, ...]:
+) -> tuple[HeadLink, ...]:
     """The strongest link of each head between two different words: between two that are not neighbours, if the text has
     such, as many heads join neighbours. The strongest comes first, those of positional heads last. *rows*: the
     positions of the q tokens that look; *words*: which of the t tokens belong to a word, see `is_word`; *sources*: only
@@ -82,7 +82,7 @@ def strongest_links(
         row, target = np.unravel_index(int(shares[layer, head].argmax()), shares.shape[2:])
         weight = float(shares[layer, head, row, target])
         always = bool(positional[layer, head])
-        links.append(Link(Head(layer, head), int(at[row]), int(target), weight, always))
+        links.append(HeadLink(Head(layer, head), int(at[row]), int(target), weight, always))
     return tuple(sorted(links, key=lambda link: (link.positional, -link.weight)))
 
 

@@ -61,7 +61,7 @@ def to_response(reply: Reply) -> Response:
     return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
 
 
-class Task(Protocol):
+class Computation(Protocol):
     """An answer that is computed here or in another process."""
 
     def start(self, send_line: SendLine) -> "Future[Reply]":
@@ -126,7 +126,7 @@ class LocalTask:
             return problem(500, "Internal error", unforeseen(log, "a request failed"))
 
 
-def task_response(request: Request, task: Task) -> "TaskResponse":
+def task_response(request: Request, task: Computation) -> "TaskResponse":
     """The response to *request* whose reply *task* computes."""
     return TaskResponse(task, LINES in request.headers.get("accept", ""))
 
@@ -135,7 +135,7 @@ class TaskResponse(Response):
     """Starts the task and sends its reply. If the client disconnects, the task stops before its next batch, or leaves
     the queue. *lines*: whether the client accepts lines of JSON."""
 
-    def __init__(self, task: Task, lines: bool) -> None:
+    def __init__(self, task: Computation, lines: bool) -> None:
         self.task, self.lines = task, lines
         self.background = None
 
@@ -175,7 +175,7 @@ class TaskResponse(Response):
         await send({"type": "http.response.body", "body": reply.body})
 
 
-async def computed(task: Task, receive: Receive | None) -> Reply:
+async def computed(task: Computation, receive: Receive | None) -> Reply:
     """The reply of *task*, for a caller that goes on with it. If the client behind *receive* disconnects, or the caller
     is cancelled, the task stops."""
     result = asyncio.wrap_future(task.start(lambda line: None))

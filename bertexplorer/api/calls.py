@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.parse import parse_qs
 
-from bertexplorer.api.admission import Task
+from bertexplorer.api.admission import Computation
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ReplicaStatus:
 class Backend(Protocol):
     """Where calls are answered."""
 
-    def task(self, call: Call) -> Task:
+    def task(self, call: Call) -> Computation:
         """Create a task that will answer *call*."""
 
     def warm_up(self) -> str:

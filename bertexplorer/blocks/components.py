@@ -26,7 +26,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.python.bert import Bert, Words, library, load
 from bertexplorer.python.result import Result
 from bertexplorer.views import VIEWS
-from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
+from bertexplorer.web.embedded import EmbeddedBackend, result_of, script, state_of, styles
 
 ON_LOAD = (Path(__file__).parent / "on_load.js").read_text("utf-8")
 TEMPLATE = '<div class="bertexplorer"></div>'
@@ -56,7 +56,7 @@ class Component(gr.HTML):
     fields: tuple[str, ...] = ()  # of a value; (): those of a state
 
     def __init__(self, state: State, bert: Bert, look: Mapping[str, Any], **props: Any) -> None:
-        self._backend = Backend(bert)
+        self._backend = EmbeddedBackend(bert)
         opening = state_json(self._backend.opening)
         value = state_json(state)
         super().__init__(

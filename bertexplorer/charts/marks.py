@@ -279,7 +279,7 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Span:
+class MarkedSpan:
     """A part of a text: its characters from *start* to before *end*."""
 
     start: int
@@ -296,11 +296,11 @@ class Spans:
 
     kind: ClassVar = "spans"
     texts: Sequence[str]
-    rows: Sequence[Sequence[Span]]
+    rows: Sequence[Sequence[MarkedSpan]]
 
 
 @dataclass(frozen=True)
-class Words:
+class StyledWords:
     """A line of text, or a part of one. *tone*: of the words; *bold*: whether they stand out."""
 
     text: str
@@ -310,25 +310,25 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextLines:
     """Lines of text: a list, or the key of the mark that it stands beside, below the title. A line may have several
     parts, with the spaces between them."""
 
     kind: ClassVar = "text"
-    lines: Sequence[Words | Sequence[Words]]
+    lines: Sequence[StyledWords | Sequence[StyledWords]]
 
 
-def key(*entries: tuple[str, Tone, str]) -> Text:
+def key(*entries: tuple[str, Tone, str]) -> TextLines:
     """A key on one line: for each entry a sign, its tone, and what it stands for."""
-    parts: list[Words] = []
+    parts: list[StyledWords] = []
     for sign, tone, text in entries:
         if parts:
-            parts.append(Words(" · "))
-        parts += [Words(sign, tone), Words(f" {text}")]
-    return Text([parts])
+            parts.append(StyledWords(" · "))
+        parts += [StyledWords(sign, tone), StyledWords(f" {text}")]
+    return TextLines([parts])
 
 
-Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Spans | Text
+Mark = Bars | Columns | Histogram | Rule | Band | Cells | Tiles | Lines | Points | Arcs | Tokens | Spans | TextLines
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bertexplorer.charts import marks
 
 
-class Bar(NamedTuple):
+class RankedPassage(NamedTuple):
     """A passage, best first among others. *number*: its value in words; *own*: whether it is the second text."""
 
     text: str
@@ -16,7 +16,7 @@ class Bar(NamedTuple):
 
 
 def passages_panel(
-    first: str, passages: Sequence[Bar], low: float | None = None, high: float | None = None
+    first: str, passages: Sequence[RankedPassage], low: float | None = None, high: float | None = None
 ) -> marks.Panel:
     """The panel of *passages*. *first*: the first text; *low*, *high*: the ends of the scale, else those of the
     values."""

@@ -31,8 +31,8 @@ from bertexplorer.model.text import Encoding
 TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no faster, and all activations stay in memory
 MAX_COPY = 128_000_000  # bytes of a cached copy
 M = TypeVar("M", bound=nn.Module)
-Link = Literal["softmax", "sigmoid", "identity"]
-LINKS: dict[Link, Callable[[Tensor], Tensor]] = {
+LinkFunction = Literal["softmax", "sigmoid", "identity"]
+LINKS: dict[LinkFunction, Callable[[Tensor], Tensor]] = {
     "softmax": lambda logits: logits.log_softmax(dim=-1),
     "sigmoid": F.logsigmoid,
     "identity": lambda logits: logits,
@@ -77,7 +77,7 @@ def next_sentence_target(checkpoint: Checkpoint, index: int = 0) -> Target:
     return Target((0,), read)
 
 
-def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: Link = "softmax") -> Target:
+def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: LinkFunction = "softmax") -> Target:
     """The sequence classifier's natural-log probability of *label* (an index of its logits). *link*: "sigmoid" where a
     text may have several labels, "identity" for the logit itself. Raises ExplorerError if there is no such head."""
     head = to_fp32(checkpoint.sequence_classifier, checkpoint.config)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, Text, Tone, Words, key
+from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import decimal
 
 LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
@@ -53,7 +53,7 @@ def draw(curves: Sequence[Curve]) -> Figure:
             floors.append(curve.floor)
     dotted = []
     for name, value in floors:
-        dotted.append(Words(f"dotted: {name}, {format_metric(curves[0].metric, value)}"))
+        dotted.append(StyledWords(f"dotted: {name}, {format_metric(curves[0].metric, value)}"))
         metrics.append(Line(name, [value], "", "grey", "dot", [dotted[-1].text] * 2, look="line"))
 
     in_share = bool(curves) and is_share(curves[0].metric)
@@ -61,7 +61,7 @@ def draw(curves: Sequence[Curve]) -> Figure:
     if len(curves) > 1:
         marks.append(run_key([curve.name for curve in curves]))
     if dotted:
-        marks.append(Text(dotted))
+        marks.append(TextLines(dotted))
     title = f"{curves[0].words if curves else ''}, on the validation rows"
     return Figure(
         [
@@ -71,7 +71,7 @@ def draw(curves: Sequence[Curve]) -> Figure:
     )
 
 
-def run_key(names: Sequence[str]) -> Text:
+def run_key(names: Sequence[str]) -> TextLines:
     """The names of runs with the colours of their curves."""
     return key(*(("●", tone, name) for name, tone in zip(names, GROUPS, strict=False)))
 

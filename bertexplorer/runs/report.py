@@ -283,7 +283,7 @@ def curve(detail: RunDetail) -> learning.Curve:
     return learning.Curve(detail.run.name, task.METRIC, task.METRICS[task.METRIC], detail.events)
 
 
-def outcome(detail: RunDetail) -> compare.Outcome | None:
+def outcome(detail: RunDetail) -> compare.RunOutcome | None:
     """The result of a finished run; None if it was not evaluated after a step."""
     task, drawn = BY_NAME[detail.run.task], curve(detail)
     values = [value for _, value in drawn.evaluations]
@@ -291,7 +291,7 @@ def outcome(detail: RunDetail) -> compare.Outcome | None:
         return None
     best = (max if task.HIGHER else min)(values[1:])
     floor = drawn.floor
-    return compare.Outcome(detail.run.name, best, values[0], floor[1] if floor else None)
+    return compare.RunOutcome(detail.run.name, best, values[0], floor[1] if floor else None)
 
 
 def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] | None:
@@ -308,7 +308,7 @@ def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] 
     return {"title": f"{len(details)} seeds", "said": said, "rows": rows}
 
 
-def say_seeds(outcomes: Sequence[compare.Outcome], metric: str, name: str, *, higher: bool) -> str:
+def say_seeds(outcomes: Sequence[compare.RunOutcome], metric: str, name: str, *, higher: bool) -> str:
     spread = compare.spread(outcomes, higher=higher)
     mean, deviation = (learning.format_metric(metric, value) for value in (spread.mean, spread.deviation))
     text = f"{name} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "

@@ -27,7 +27,7 @@ from bertexplorer.views.rows import NumberedRow, split_readable
 from bertexplorer.views.suite.cases import Case, cases
 from bertexplorer.views.suite.compute import Suite, rows as export_rows, summary, summary_rows
 from bertexplorer.views.suite.paired import PairedTest, paired_test
-from bertexplorer.views.suite.scores import CHUNK, Outcome, Scorer, Scoring
+from bertexplorer.views.suite.scores import CHUNK, CaseOutcome, Scorer, Scoring
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -123,12 +123,12 @@ class SuiteFolder:
 
     def result(self) -> Suite:
         """The suite with the cases that have been scored. Raises ExplorerError if there are none."""
-        outcomes: list[Outcome] = []
+        outcomes: list[CaseOutcome] = []
         unusable = list(self.unusable)
         with self.file.open(encoding="utf-8") as lines:
             for case, line in zip(self.cases, lines, strict=False):
                 outcome = from_json(case, json.loads(line))
-                (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
+                (outcomes if isinstance(outcome, CaseOutcome) else unusable).append(outcome)  # type: ignore[arg-type]
         chance = self.scorer.guess([outcome.case for outcome in outcomes])
         left = len(self.cases) - len(outcomes) - (len(unusable) - len(self.unusable))
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
@@ -140,15 +140,15 @@ def check_size(rows: Sequence[NumberedRow]) -> None:
         raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
 
 
-def to_json(outcome: Outcome | RowProblem) -> dict[str, Any]:
+def to_json(outcome: CaseOutcome | RowProblem) -> dict[str, Any]:
     """An outcome without its case."""
     if isinstance(outcome, RowProblem):
         return {"problem": outcome.what}
     return {name: value for name, value in asdict(outcome).items() if name != "case"}
 
 
-def from_json(case: Case, fields: dict[str, Any]) -> Outcome | RowProblem:
-    return RowProblem(case.line, fields["problem"]) if "problem" in fields else Outcome(case, **fields)
+def from_json(case: Case, fields: dict[str, Any]) -> CaseOutcome | RowProblem:
+    return RowProblem(case.line, fields["problem"]) if "problem" in fields else CaseOutcome(case, **fields)
 
 
 def write_atomically(file: Path, content: str) -> None:

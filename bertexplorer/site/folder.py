@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from torch import nn
 
@@ -33,7 +33,7 @@ from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export
 from bertexplorer.site.recorded import record, record_openings
 from bertexplorer.site.tokens import describe
-from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.registry import CheckpointRegistry, with_checkpoint
 from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
 from bertexplorer.web.page import FONTS, STATIC, STYLE, fonts
@@ -46,19 +46,6 @@ FIRST = ("explore.js", "learn.js", "theme.js", "offline_player.js", "site/site.j
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
-
-
-class Registry:
-    """The checkpoints of *library*, of which one is replaced by what a browser has of it."""
-
-    def __init__(self, library: CheckpointRegistry, checkpoint: Checkpoint) -> None:
-        self.library, self.checkpoint = library, checkpoint
-
-    def get(self, name: str, precision: str = "auto") -> Checkpoint:
-        return self.checkpoint if name == self.checkpoint.name else self.library.get(name, precision)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.library, name)
 
 
 def write(
@@ -109,7 +96,7 @@ def write(
     weights.rounded(checkpoint, graphs.places, chosen)
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
-    answerer = Answerer(cast(CheckpointRegistry, Registry(library, checkpoint)))
+    answerer = Answerer(with_checkpoint(library, checkpoint))
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
 
     def keep(part: str, content: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from bertexplorer.engine.progress import aside
 from bertexplorer.errors import ExplorerError, describe
@@ -324,3 +324,21 @@ class CheckpointRegistry:
                 if has_config(folder):
                     names.add(str(folder.relative_to(root)))
         return sorted(names)
+
+
+class OneReplaced:
+    """The checkpoints of *library*, of which the one with the name of *checkpoint* is that."""
+
+    def __init__(self, library: CheckpointRegistry, checkpoint: "Checkpoint") -> None:
+        self.library, self.checkpoint = library, checkpoint
+
+    def get(self, name: str, precision: str = "auto") -> "Checkpoint":
+        return self.checkpoint if name == self.checkpoint.name else self.library.get(name, precision)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.library, name)
+
+
+def with_checkpoint(library: CheckpointRegistry, checkpoint: "Checkpoint") -> CheckpointRegistry:
+    """The checkpoints of *library*, and *checkpoint*, such as one that only a program or a browser has, by its name."""
+    return cast(CheckpointRegistry, OneReplaced(library, checkpoint))

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Text, Tick, Words
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, StyledWords, TextLines, Tick
 from bertexplorer.charts.style import clip, share
 from bertexplorer.views.protocols import (
     Aligning,
@@ -50,7 +50,9 @@ def draw(
         ticks = [Tick(theirs[key])] if key in theirs else []
         bars.append(Bar(name, ours.get(key, math.nan), text, ticks=ticks))
     one, other = distinct_names(names, LABEL)
-    legend = Text([[Words("■", "blue"), Words(f" {one}")], [Words("|", "orange"), Words(f" {other}")]])
+    legend = TextLines(
+        [[StyledWords("■", "blue"), StyledWords(f" {one}")], [StyledWords("|", "orange"), StyledWords(f" {other}")]]
+    )
     return Figure([Panel([Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend])])
 
 

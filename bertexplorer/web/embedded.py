@@ -24,10 +24,11 @@ from bertexplorer.options import build
 from bertexplorer.python.bert import Bert, Words, join_list, library, spans
 from bertexplorer.python.result import Result
 from bertexplorer.settings import ASSETS
+from bertexplorer.store.registry import with_checkpoint
 from bertexplorer.views import view_of
 
 if TYPE_CHECKING:
-    from bertexplorer.model.checkpoint import Checkpoint
+    pass
 
 log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent / "static"
@@ -64,24 +65,11 @@ def styles() -> str:
     return "\n".join([*moves, f".bx-embedded {{\n{KEYFRAMES.sub('', rules)}\n}}"])
 
 
-class Registry:
-    """The checkpoints of this process, and one that only the program has."""
-
-    def __init__(self, bert: Bert) -> None:
-        self.library, self.bert = library(), bert
-
-    def get(self, name: str, precision: str = "auto") -> Checkpoint:
-        return self.bert.checkpoint if name == self.bert.name else self.library.get(name, precision)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.library, name)
-
-
-class Backend:
+class EmbeddedBackend:
     """Answers the questions of embedded elements, with *bert* as the checkpoint that they open with."""
 
     def __init__(self, bert: Bert) -> None:
-        self.answerer = Answerer(Registry(bert))  # type: ignore[arg-type]
+        self.answerer = Answerer(with_checkpoint(library(), bert.checkpoint))
         self.opening = replace(opening(library().settings), checkpoint=bert.name)
 
     def reply(self, path: str, body: Any) -> Reply:

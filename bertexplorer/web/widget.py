@@ -20,7 +20,7 @@ from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, to_link
 from bertexplorer.python.bert import Bert, Words, library
 from bertexplorer.python.result import Result
-from bertexplorer.web.embedded import Backend, result_of, script, state_of, styles
+from bertexplorer.web.embedded import EmbeddedBackend, result_of, script, state_of, styles
 
 
 class Widget(anywidget.AnyWidget):
@@ -38,7 +38,7 @@ class Widget(anywidget.AnyWidget):
 
     def __init__(self, bert: Bert, state: State) -> None:
         self.bert, self.shown = bert, state
-        self.backend = Backend(bert)
+        self.backend = EmbeddedBackend(bert)
         super().__init__(link=to_link(state, DEFAULTS[state.view]))
         self.on_msg(self.answer)
 

@@ -18,17 +18,17 @@ from bertexplorer.charts.marks import (
     Histogram,
     Line,
     Lines,
+    MarkedSpan,
     Panel,
     Points,
     Rule,
-    Span,
     Spans,
-    Text,
+    StyledWords,
+    TextLines,
     Tick,
     Tiles,
     Token,
     Tokens,
-    Words,
     key,
 )
 from tests.browser.conftest import opened
@@ -167,9 +167,11 @@ FIGURES = {
     "one point": Figure([Panel([Points([0.0], [0.0], names=["a"], square=True)])]),
     "2,000 points": Figure([Panel([Points([*range(2000)], [*range(2000)], names=["a"] * 2000)])]),
     "spans": Figure(
-        [Panel([Spans(["\n".join(ODD)] * 2, [[Span(i, i + 3, hover="x") for i in range(0, 200, 3)]] * 2)])]
+        [Panel([Spans(["\n".join(ODD)] * 2, [[MarkedSpan(i, i + 3, hover="x") for i in range(0, 200, 3)]] * 2)])]
     ),
-    "words": Figure([Panel([Tokens([Token(text, "0") for text in ODD])]), Panel([Text([*map(Words, ODD)])])]),
+    "words": Figure(
+        [Panel([Tokens([Token(text, "0") for text in ODD])]), Panel([TextLines([*map(StyledWords, ODD)])])]
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views.suite import show as figure, table as suite_table
 from bertexplorer.views.suite.cases import Case
 from bertexplorer.views.suite.compute import Suite, confusion_matrix, summary
-from bertexplorer.views.suite.scores import Outcome
+from bertexplorer.views.suite.scores import CaseOutcome
 from tests.conftest import Tiny
 
 TUNED = "bert-SequenceClassification"
@@ -27,7 +27,7 @@ def labelled(count: int, names: int, seed: int = 0) -> Suite:
         gold = f"label {draw.integers(names)}"
         predicted = gold if draw.random() < 0.6 else f"label {draw.integers(names)}"
         outcomes.append(
-            Outcome(Case("labels", line, "", (f"text {line}",), (gold,)), gold == predicted, -1.0, predicted)
+            CaseOutcome(Case("labels", line, "", (f"text {line}",), (gold,)), gold == predicted, -1.0, predicted)
         )
     return summary("rows", "labels", "whole sentence", 1 / names, outcomes, [], 0)  # type: ignore[arg-type]
 
@@ -78,7 +78,7 @@ def test_the_sentence_omits_missing_labels_and_mistakes() -> None:
     ],
 )
 def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Tiny) -> None:
-    page = suite_table.page_state(Outcome(case, right=True, score=0.0, said=""))
+    page = suite_table.page_state(CaseOutcome(case, right=True, score=0.0, said=""))
     assert page["view"] == view
     assert [page["text"], *filter(None, [page.get("pair"), page.get("other")])] == list(case.texts)
     options = {**DEFAULTS[view], **page.get("options", {})}

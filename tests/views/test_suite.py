@@ -13,7 +13,7 @@ from bertexplorer.views.suite import compute as suite, show as figure
 from bertexplorer.views.suite.bootstrap import interval
 from bertexplorer.views.suite.cases import BuiltIn, built_in, cases
 from bertexplorer.views.suite.compute import Options
-from bertexplorer.views.suite.scores import Outcome, Scorer
+from bertexplorer.views.suite.scores import CaseOutcome, Scorer
 from tests.conftest import Tiny
 from tests.views.conftest import CLOSE, Reference
 from tests.views.tuned import tuned
@@ -153,7 +153,7 @@ def test_every_row_of_a_built_in_suite_can_be_scored(name: str, mini: Checkpoint
     assert 50 <= len(result) <= 200 and not unusable and len({item.category for item in result}) >= 2
     scorer = Scorer(mini, kind, "the whole sentence")
     picked = result[:: len(result) // 5]
-    assert all(isinstance(item, Outcome) for item in scorer.outcomes(picked))
+    assert all(isinstance(item, CaseOutcome) for item in scorer.outcomes(picked))
 
 
 def test_the_interval_is_that_of_a_direct_bootstrap() -> None:

@@ -13,7 +13,7 @@ from bertexplorer.views.suite import compute as suite, show as figure, table as 
 from bertexplorer.views.suite.bootstrap import compare_paired, holm
 from bertexplorer.views.suite.cases import Case, cases
 from bertexplorer.views.suite.compute import Options, share
-from bertexplorer.views.suite.scores import Outcome
+from bertexplorer.views.suite.scores import CaseOutcome
 from tests.conftest import Tiny
 from tests.views.conftest import Reference
 from tests.views.tuned import tuned
@@ -126,7 +126,7 @@ def test_a_word_of_several_pieces_does_not_hide_the_rank_of_a_word_of_one(
 def test_a_correct_row_counts_with_rank_1_in_the_mean() -> None:
     case = Case("cloze", 2, "", ("A [MASK].",), ("x",))
     outcomes = [
-        Outcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
+        CaseOutcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
     ]
     result = share("all", outcomes)
     assert (result.right, result.top5) == (0.5, 0.75) and result.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
@@ -149,7 +149,7 @@ def test_a_correct_row_counts_with_rank_1_in_the_mean() -> None:
 def test_a_category_of_few_cases_is_marked(counts: dict[str, int], message: str) -> None:
     names = [name for name, count in counts.items() for _ in range(count)]
     outcomes = [
-        Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), i % 2 > 0, 0.0, "next")
+        CaseOutcome(Case("next sentence", i, name, ("a", "b"), ("next",)), i % 2 > 0, 0.0, "next")
         for i, name in enumerate(names)
     ]
     result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
@@ -176,7 +176,7 @@ def test_the_reason_of_a_row_is_a_clause(mini: Checkpoint) -> None:
 
 def test_the_lowest_and_the_highest_share_are_named() -> None:
     outcomes = [
-        Outcome(Case("next sentence", i, "ab"[i > 0], ("a", "b"), ("next",)), i > 0, 0.0, "next") for i in range(9)
+        CaseOutcome(Case("next sentence", i, "ab"[i > 0], ("a", "b"), ("next",)), i > 0, 0.0, "next") for i in range(9)
     ]
     result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
     assert "“a” (0 %) has the lowest share, “b” (100 %) the highest." in figure.say(result)
@@ -187,7 +187,7 @@ def test_the_lowest_and_the_highest_share_are_named() -> None:
 def test_all_categories_with_the_same_lowest_or_highest_share_are_named() -> None:
     """Of six categories, two have no right row and four have all of theirs right."""
     outcomes = [
-        Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), name > "b", 0.0, "next")
+        CaseOutcome(Case("next sentence", i, name, ("a", "b"), ("next",)), name > "b", 0.0, "next")
         for i, name in enumerate("abcdef")
     ]
     result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])

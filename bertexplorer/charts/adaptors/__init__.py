@@ -25,7 +25,7 @@ from bertexplorer.charts.adaptors import (
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.adaptors.style import finish, safe
 from bertexplorer.charts.adaptors.traces import Chart, spans as ends_of
-from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule, Text
+from bertexplorer.charts.marks import Band, Figure, Panel, Points, Rule, TextLines
 
 KINDS: dict[str, ModuleType] = {
     "arcs": arcs,
@@ -100,7 +100,7 @@ def above(panel: Panel) -> int:
 
 def heading(panel: Panel) -> list[str]:
     """The lines above the marks: the title, and the key."""
-    keys = [mark for mark in panel.marks[1:] if isinstance(mark, Text)]
+    keys = [mark for mark in panel.marks[1:] if isinstance(mark, TextLines)]
     title = safe(panel.title).split("\n") if panel.title else []
     return [*title, *(line for key in keys for line in text.written(key))]
 

@@ -4,20 +4,20 @@ from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place
 from bertexplorer.charts.adaptors.style import coloured, safe
 from bertexplorer.charts.adaptors.traces import Chart
-from bertexplorer.charts.marks import Text, Words
+from bertexplorer.charts.marks import StyledWords, TextLines
 
 LINE = 22  # pixels
 
 
-def height(mark: Text) -> int:
+def height(mark: TextLines) -> int:
     return LINE * len(mark.lines)
 
 
-def above(mark: Text) -> int:
+def above(mark: TextLines) -> int:
     return 0
 
 
-def draw(fig: Chart, mark: Text, place: Place) -> None:
+def draw(fig: Chart, mark: TextLines, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
     texts = written(mark)
     fig.add_trace(kit.texts(0, list(range(len(texts))), texts), **panel)
@@ -25,11 +25,11 @@ def draw(fig: Chart, mark: Text, place: Place) -> None:
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN, **panel)
 
 
-def written(mark: Text) -> list[str]:
+def written(mark: TextLines) -> list[str]:
     """The lines, with the tones and the weight of their parts."""
-    return ["".join(map(part, [line] if isinstance(line, Words) else line)) for line in mark.lines]
+    return ["".join(map(part, [line] if isinstance(line, StyledWords) else line)) for line in mark.lines]
 
 
-def part(words: Words) -> str:
+def part(words: StyledWords) -> str:
     text = f"<b>{safe(words.text)}</b>" if words.bold else safe(words.text)
     return text if words.tone == "grey" else coloured(text, COLOURS[words.tone])

@@ -28,7 +28,7 @@ FEW_ROWS = 100  # warn below this number of rows if there is no interval
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The result of a run. *start*: before the first step; *floor*: of the baseline, if the task has one."""
 
     name: str
@@ -63,7 +63,7 @@ class Paired:
     worse: int
 
 
-def spread(outcomes: Sequence[Outcome], *, higher: bool = True) -> Spread:
+def spread(outcomes: Sequence[RunOutcome], *, higher: bool = True) -> Spread:
     """Mean and deviation of at least one outcome."""
     values = [outcome.best for outcome in outcomes]
     best = (max if higher else min)(outcomes, key=lambda outcome: outcome.best)
@@ -71,7 +71,7 @@ def spread(outcomes: Sequence[Outcome], *, higher: bool = True) -> Spread:
     return Spread(len(values), fmean(values), stdev(values) if len(values) > 1 else 0.0, best.name, names)
 
 
-def has_collapsed(outcome: Outcome, *, higher: bool) -> bool:
+def has_collapsed(outcome: RunOutcome, *, higher: bool) -> bool:
     """Whether the run did not beat the baseline. NaN counts as collapsed."""
     baseline = outcome.start if outcome.floor is None else outcome.floor
     return not (outcome.best > baseline if higher else outcome.best < baseline)

@@ -8,7 +8,7 @@ import numpy as np
 from bertexplorer.answers import task_head
 from bertexplorer.answers.readout import OUTSIDE, REPLACED
 from bertexplorer.charts.marks import GROUPS, Bar, Bars, Columns, Figure, Mark, Panel, Rule, Tone
-from bertexplorer.charts.passages import Bar as Passage, passages_panel
+from bertexplorer.charts.passages import RankedPassage, passages_panel
 from bertexplorer.charts.style import beyond_limit, clip, decimal, join_names, measure, percent, quote, signed
 from bertexplorer.views.answer.compute import LIKELY, CheckpointAnswer, HiddenWord, TaggedWord
 from bertexplorer.views.view import Example, View
@@ -97,7 +97,7 @@ def labels(result: CheckpointAnswer) -> list[Panel]:
     panels = [Panel(marks, SHARES[result.kind])]
     if result.passages:
         found = [
-            Passage(passage.text, passage.value, measure(passage.value, result.scored), passage.own)
+            RankedPassage(passage.text, passage.value, measure(passage.value, result.scored), passage.own)
             for passage in result.passages
         ]
         panels.append(passages_panel(result.first, found, *ends([passage.value for passage in found], result)))

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.answers.attention_weights import check_length, rescale
 from bertexplorer.answers.heads import PLACE, Head, name_heads, one_or_all, parse_heads
-from bertexplorer.answers.strongest_heads import Link, is_punctuation, strongest_links
+from bertexplorer.answers.strongest_heads import HeadLink, is_punctuation, strongest_links
 from bertexplorer.answers.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -66,7 +66,7 @@ class Attention:
     notes: tuple[str, ...] = ()
     norm_shares: bool = False  # whether each row of norms is scaled to sum to 1
     left_out: int = 0  # tokens beyond the checkpoint's limit
-    link: Link | None = None  # the strongest between two words, of a head that does not always look the same way
+    link: HeadLink | None = None  # the strongest between two words, of a head that does not always look the same way
 
     @property
     def gives(self) -> Float[np.ndarray, " c"]:
@@ -127,7 +127,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def strongest_link(
     every: Float[np.ndarray, "l h r r"], all_units: tuple[Unit, ...], about: Sequence[int]
-) -> Link | None:
+) -> HeadLink | None:
     """The strongest link between two words of all heads, from the units that the view is *about* if there are any; its
     positions count the rows. None if there is none, or only heads that look the same distance away in most places."""
     words = [not unit.special and not all(map(is_punctuation, unit.label)) for unit in all_units]

@@ -5,8 +5,8 @@ from typing import cast
 import numpy as np
 
 from bertexplorer.answers.heads import Head
-from bertexplorer.answers.strongest_heads import Link
-from bertexplorer.charts.marks import Button, Cells, Figure, Panel, Text, Tiles, Words
+from bertexplorer.answers.strongest_heads import HeadLink
+from bertexplorer.charts.marks import Button, Cells, Figure, Panel, StyledWords, TextLines, Tiles
 from bertexplorer.charts.style import beyond_limit, clip, percent, quote
 from bertexplorer.charts.tiles import pixels, pool, tiles
 from bertexplorer.views import difference
@@ -91,7 +91,7 @@ def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
     return {"show": show, "layer": layer + 1, "head": head + 1, "heads": ""}
 
 
-def link_words(result: Attention, link: Link) -> str:
+def link_words(result: Attention, link: HeadLink) -> str:
     source, target = result.rows[link.source].label, result.columns[link.target].label
     return f"{link.head}: {clip(source, LETTERS)} → {clip(target, LETTERS)}"
 
@@ -120,7 +120,7 @@ def grid(result: Attention) -> list[Panel]:
 
 def shared(step: int, unit: str) -> list[Panel]:
     """A note below if *step* tokens share a *unit*."""
-    return [Panel([Text([Words(f"{step} tokens share a {unit}: their largest")])])] if step > 1 else []
+    return [Panel([TextLines([StyledWords(f"{step} tokens share a {unit}: their largest")])])] if step > 1 else []
 
 
 def hover_text(result: Attention, layer: int, head: int) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.charts.marks import Bar, Bars, Button, Cells, Figure, Panel, Text, Tick, Words
+from bertexplorer.charts.marks import Bar, Bars, Button, Cells, Figure, Panel, StyledWords, TextLines, Tick
 from bertexplorer.charts.style import beyond_limit, clip, percent, quote
 from bertexplorer.views.attention_flow.compute import AttentionFlow
 from bertexplorer.views.view import Example, View
@@ -64,7 +64,7 @@ def draw(result: AttentionFlow) -> Figure:
     panels = [
         Panel([heat(result, positions)], "after layer", share=0.66),
         Panel([chosen(result, positions)], f"layer {result.layer + 1}", beside=True, share=0.34),
-        Panel([Text(key(result, len(positions)))]),
+        Panel([TextLines(key(result, len(positions)))]),
     ]
     return Figure(panels, [switch(result.special)])
 
@@ -108,13 +108,13 @@ def chosen(result: AttentionFlow, positions: list[int]) -> Bars:
     return Bars(bars, axis=True, unit="share")
 
 
-def key(result: AttentionFlow, count: int) -> list[Words]:
+def key(result: AttentionFlow, count: int) -> list[StyledWords]:
     """The meaning of the colours."""
-    lines = [Words(f"Blue: {WORDS[result.method]}, strongest {percent(float(result.shares.max()))}")]
+    lines = [StyledWords(f"Blue: {WORDS[result.method]}, strongest {percent(float(result.shares.max()))}")]
     if result.method != "raw":
-        lines.append(Words(f"Orange: raw attention of layer {result.layer + 1}"))
+        lines.append(StyledWords(f"Orange: raw attention of layer {result.layer + 1}"))
     if count < len(result.tokens):
-        lines.append(Words(f"The {count} strongest of {len(result.tokens)} tokens"))
+        lines.append(StyledWords(f"The {count} strongest of {len(result.tokens)} tokens"))
     return lines
 
 

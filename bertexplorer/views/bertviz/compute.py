@@ -11,7 +11,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.answers.attention_weights import ordinary_tokens, rescale
 from bertexplorer.answers.heads import parse_layers
-from bertexplorer.answers.strongest_heads import Link, is_word, strongest_links
+from bertexplorer.answers.strongest_heads import HeadLink, is_word, strongest_links
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -50,7 +50,7 @@ class BertViz:
     queries: Float[np.ndarray, "m h t k"] | None  # for the neuron view
     keys: Float[np.ndarray, "m h t k"] | None
     left_out: int  # tokens beyond the checkpoint's limit
-    link: Link | None = None  # the strongest between two words in these layers; its positions count the tokens
+    link: HeadLink | None = None  # the strongest between two words in these layers; its positions count the tokens
     special: str = "shown"  # or left out
     distances: bool = False  # whether distances add to the scores of queries and keys (MPNet, DeBERTa)
 
@@ -88,7 +88,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
 
 
-def strongest_link(attention: Float[np.ndarray, "m h t t"], words: list[bool]) -> Link | None:
+def strongest_link(attention: Float[np.ndarray, "m h t t"], words: list[bool]) -> HeadLink | None:
     """The strongest link between two words, in a head that does not always look the same distance away. Its layer
     counts the chosen ones."""
     links = strongest_links(attention, range(len(words)), words)

@@ -30,7 +30,7 @@ class EvaluatedDraft:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     """The result of a search."""
 
     listed: Sequence[EvaluatedDraft]
@@ -41,7 +41,7 @@ class Outcome:
     group: int = 1
 
 
-def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, candidates: int) -> Outcome:
+def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, candidates: int) -> SearchOutcome:
     """Beam search: edits of one word and, as long as none of them changes the answer, of one word more, up to *edits*.
     *candidates*: words that *propose* gives for each word."""
     free, untried = words_to_try(editor, propose is propose_by_gradient, edits, candidates)
@@ -61,9 +61,9 @@ def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, c
         ranked = sorted(map(EvaluatedDraft, drafts, predictions), key=distance_to_goal)
         evaluated += ranked
         if flips := [candidate for candidate in ranked if flips_answer(editor, candidate)]:
-            return Outcome(flips[:LISTED], found=len(flips), tried=len(evaluated), untried=untried)
+            return SearchOutcome(flips[:LISTED], found=len(flips), tried=len(evaluated), untried=untried)
         beam = ranked[:BEAM]
-    return Outcome(sorted(evaluated, key=distance_to_goal)[:LISTED], tried=len(evaluated), untried=untried)
+    return SearchOutcome(sorted(evaluated, key=distance_to_goal)[:LISTED], tried=len(evaluated), untried=untried)
 
 
 def flips_answer(editor: Editor, candidate: EvaluatedDraft) -> bool:
@@ -111,7 +111,7 @@ def words_to_try(editor: Editor, single: bool, edits: int, candidates: int) -> t
     return sorted(sorted(free, key=lambda i: -weight[i])[:limit]), len(free) - limit
 
 
-def reduce(editor: Editor, base: EvaluatedDraft) -> Outcome:
+def reduce(editor: Editor, base: EvaluatedDraft) -> SearchOutcome:
     """Remove the least important words, measured by leaving them out, as long as the answer stays. In a long text
     neighbouring words are removed together until few are left."""
     if len(editor.words) < 2 or not editor.free:
@@ -128,7 +128,7 @@ def reduce(editor: Editor, base: EvaluatedDraft) -> Outcome:
         size, tokens = min(finest, group_size(len(left), len(current.query.encoding))), len(current.query.encoding)
         spent += tokens * math.ceil(len(left) / size)
         if spent > 3 * PASS_TOKENS:
-            return Outcome(accepted, steps, tried=tried, untried=len(left), group=widest)
+            return SearchOutcome(accepted, steps, tried=tried, untried=len(left), group=widest)
         parts = [tuple(left[i : i + size]) for i in range(0, len(left), size)]
         shorter = [(part, editor.draft({**current.changes, **dict.fromkeys(part, "")})) for part in parts]
         drafts = [(part, draft) for part, draft in shorter if draft]
@@ -146,7 +146,7 @@ def reduce(editor: Editor, base: EvaluatedDraft) -> Outcome:
         left = [i for i in left if i not in part]
         steps.append(part)
         accepted.append(best)
-    return Outcome(accepted, steps, tried=tried, group=widest)
+    return SearchOutcome(accepted, steps, tried=tried, group=widest)
 
 
 def group_size(words: int, tokens: int) -> int:

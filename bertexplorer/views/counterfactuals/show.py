@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Text, Tone, Words, key
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import beyond_limit, capital, clip, count, only_first_mask, percent, quote
 from bertexplorer.views.counterfactuals.compute import Counterfactuals, Edit, format_changes
 from bertexplorer.views.view import Example, View
@@ -107,7 +107,7 @@ def edit_panel(edit: Edit, answers: Sequence[Share]) -> Panel:
     for share in answers:
         numbers = f"{percent(share.before)} → {percent(share.after)}"
         bars.append(Bar(share.name, share.after, numbers, share.tone, behind=share.before))
-    return Panel([Bars(bars, high=1), Text([marked_text(edit)])], phrase(edit))
+    return Panel([Bars(bars, high=1), TextLines([marked_text(edit)])], phrase(edit))
 
 
 def shares(result: Counterfactuals, edit: Edit) -> list[Share]:
@@ -136,22 +136,22 @@ def join_words(words: tuple[Sequence[str], ...]) -> str:
     return re.sub(r" ([.,;:!?])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
 
 
-def marked_text(edit: Edit) -> list[Words]:
+def marked_text(edit: Edit) -> list[StyledWords]:
     """The changed text with the new words marked; of a long text only what is around them."""
     first, second = edit.words
     words = [*first, *second]
     new = {change.index for change in edit.changes if change.new}
     changed = [change.index for change in edit.changes]
-    parts = [Words("")]
+    parts = [StyledWords("")]
     for index, word in enumerate(words):
         shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
         space = "" if index == 0 or word[0] in ".,;:!?" else " "
         if index == len(first) and first:
             space = f" {BETWEEN} "
         if shown and index in new:
-            parts += [Words(space), Words(word, "orange", bold=True), Words("")]
+            parts += [StyledWords(space), StyledWords(word, "orange", bold=True), StyledWords("")]
         elif shown or not parts[-1].text.endswith("…"):
-            parts[-1] = Words(parts[-1].text + space + (word if shown else "…"))
+            parts[-1] = StyledWords(parts[-1].text + space + (word if shown else "…"))
     return [part for part in parts if part.text]
 
 

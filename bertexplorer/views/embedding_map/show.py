@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bertexplorer.charts.marks import GROUPS, Figure, Panel, Points, Text, Tone, Words
+from bertexplorer.charts.marks import GROUPS, Figure, Panel, Points, StyledWords, TextLines, Tone
 from bertexplorer.charts.style import capital, clip, percent, quote
 from bertexplorer.views.embedding_map.compute import EmbeddingMap
 from bertexplorer.views.view import Example, View
@@ -75,7 +75,7 @@ Look = tuple[Tone, bool]  # the tone of a group, and whether its points are ring
 def draw(result: EmbeddingMap) -> Figure:
     looks = looks_of_groups(result)
     panels = [Panel([*chosen_points(result), *group_names(result, looks), all_points(result, looks)])]
-    return Figure([*panels, Panel([Text(key(result, looks))])])
+    return Figure([*panels, Panel([TextLines(key(result, looks))])])
 
 
 def looks_of_groups(result: EmbeddingMap) -> dict[str, Look]:
@@ -180,19 +180,19 @@ def tip(result: EmbeddingMap, i: int) -> str:
     return f"{clip(point.text, long)}{group}{nearness}"
 
 
-def key(result: EmbeddingMap, looks: dict[str, Look]) -> list[Words]:
+def key(result: EmbeddingMap, looks: dict[str, Look]) -> list[StyledWords]:
     """The key under the map: the meaning of the colours, and the neighbours."""
-    lines: list[Words] = []
+    lines: list[StyledWords] = []
     if result.options.colour == "position":
-        lines.append(Words("Faint to strong: from the first to the last"))
+        lines.append(StyledWords("Faint to strong: from the first to the last"))
     elif looks and result.options.unit == "tokens" and result.options.colour == "word":
-        lines.append(Words("In colour: words that occur twice or more"))
+        lines.append(StyledWords("In colour: words that occur twice or more"))
     if result.chosen is None:
-        return [*lines, Words("Press a point for its neighbours")]
+        return [*lines, StyledWords("Press a point for its neighbours")]
     chosen = quote(clip(result.points[result.chosen].text, 22))
-    lines.append(Words(f"Nearest to {chosen}, by cosine", "orange"))
+    lines.append(StyledWords(f"Nearest to {chosen}, by cosine", "orange"))
     for rank, one in enumerate(result.neighbours, 1):
-        lines.append(Words(f"{rank}.  {one.cosine:.2f}  {clip(result.points[one.point].text, 32)}"))
+        lines.append(StyledWords(f"{rank}.  {one.cosine:.2f}  {clip(result.points[one.point].text, 32)}"))
     return lines
 
 

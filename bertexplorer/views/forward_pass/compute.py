@@ -16,7 +16,7 @@ from bertexplorer.answers.heads import check_number
 from bertexplorer.answers.layer_answers import read_question
 from bertexplorer.answers.question import TargetKind
 from bertexplorer.answers.readout import ReplacedReadout
-from bertexplorer.answers.strongest_heads import Link, is_word, strongest_links, window
+from bertexplorer.answers.strongest_heads import HeadLink, is_word, strongest_links, window
 from bertexplorer.answers.texts import longest_piece
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -56,7 +56,7 @@ class LayerPart:
     """What one layer does to the w tokens shown. Layers and heads are 0-based."""
 
     weights: Float[np.ndarray, "h w w+1"]  # to the tokens shown, and to all others together
-    link: Link | None  # the strongest of its heads, from the followed token if it is a word; None: no two words
+    link: HeadLink | None  # the strongest of its heads, from the followed token if it is a word; None: no two words
     attended: Float[np.ndarray, "w d"]  # vectors after the attention half
     fed: Float[np.ndarray, "w d"]  # what the feed-forward half adds
     output: Float[np.ndarray, "w d"]

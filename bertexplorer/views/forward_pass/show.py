@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.answers.strongest_heads import Link
+from bertexplorer.answers.strongest_heads import HeadLink
 from bertexplorer.charts.picture import Picture
 from bertexplorer.charts.style import (
     beyond_limit,
@@ -132,7 +132,7 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
     }
 
 
-def draw_link(result: ForwardPass, link: Link | None) -> dict[str, Any] | None:
+def draw_link(result: ForwardPass, link: HeadLink | None) -> dict[str, Any] | None:
     """The rows that the strongest link joins, and the link in words; None if one of them is not shown."""
     if link is None or link.positional or link.source not in result.positions or link.target not in result.positions:
         return None
@@ -228,7 +228,7 @@ def say_attention(result: ForwardPass, part: LayerPart, index: int) -> str:
     return f"{start} In head {part.link.head}, {say_link(result, part.link)}.{always}"
 
 
-def say_link(result: ForwardPass, link: Link) -> str:
+def say_link(result: ForwardPass, link: HeadLink) -> str:
     source, target = (name_at(result, position) for position in (link.source, link.target))
     return f"{source} gives {percent(link.weight)} of its attention to {target}"
 

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from bertexplorer.answers.heads import Head
-from bertexplorer.charts.marks import GROUPS, Bar, Bars, Cells, Figure, Panel, Points, Text, Tick, Tone, Words
+from bertexplorer.charts.marks import (
+    GROUPS,
+    Bar,
+    Bars,
+    Cells,
+    Figure,
+    Panel,
+    Points,
+    StyledWords,
+    TextLines,
+    Tick,
+    Tone,
+)
 from bertexplorer.charts.style import beyond_limit, join_names, percent
 from bertexplorer.views.head_roles.compute import ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
@@ -100,7 +112,7 @@ def main_roles(result: HeadRoles) -> list[Panel]:
         values.append([GROUPS.index(GROUP[role]) if role in GROUP else -1 for role in line])
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     grid = replace(table(result, values, signs), palette="groups")
-    return [Panel([grid], "layers down, heads across"), Panel([Text(key(result))])]
+    return [Panel([grid], "layers down, heads across"), Panel([TextLines(key(result))])]
 
 
 def pattern(result: HeadRoles) -> list[Panel]:
@@ -146,14 +158,16 @@ def words(role: str) -> str:
     return WORDS.get(role, role)
 
 
-def key(result: HeadRoles) -> list[list[Words]]:
+def key(result: HeadRoles) -> list[list[StyledWords]]:
     """Each role that occurs: its sign, its meaning, and the number of heads."""
     roles = [role for line in result.roles for role in line]
     lines = []
     for role, sign in SIGNS.items():
         if role in roles:
             meaning = f"rests on {role}" if role in RESTING else words(role)
-            lines.append([Words(sign, GROUP.get(role, "grey")), Words(f"  {meaning} ({roles.count(role)})")])
+            lines.append(
+                [StyledWords(sign, GROUP.get(role, "grey")), StyledWords(f"  {meaning} ({roles.count(role)})")]
+            )
     return lines
 
 
@@ -167,7 +181,7 @@ def gallery(result: HeadRoles) -> list[Panel]:
             Bar(words(one.pattern), one.value, text, hover=gallery_words(one), door=gallery_door(one), ticks=ticks)
         )
     lines = ["Orange: random targets, or the best fixed distance", "Press a bar to see the head at work"]
-    return [Panel([Bars(bars, high=1)]), Panel([Text([Words(line) for line in lines])])]
+    return [Panel([Bars(bars, high=1)]), Panel([TextLines([StyledWords(line) for line in lines])])]
 
 
 def gallery_door(one: Found) -> dict[str, object]:
@@ -203,7 +217,10 @@ def head_map(result: HeadRoles) -> list[Panel]:
     points = Points(x, y, tones=tones, hover=hover, doors=doors, square=True)
     if layers * heads <= LETTERED:
         points = replace(points, size="large", letters=signs)
-    return [Panel([points]), Panel([Text([Words("Near: heads that look at the same tokens"), *key(result)])])]
+    return [
+        Panel([points]),
+        Panel([TextLines([StyledWords("Near: heads that look at the same tokens"), *key(result)])]),
+    ]
 
 
 def say(result: HeadRoles) -> str:

@@ -1,7 +1,7 @@
 """Figure for late interaction: the cosine of each token of the query with each of the passage, the best ones framed."""
 
 from bertexplorer.charts.marks import Cells, Figure, Panel
-from bertexplorer.charts.passages import Bar, passages_panel
+from bertexplorer.charts.passages import RankedPassage, passages_panel
 from bertexplorer.charts.style import beyond_limit, clip, decimal, join_names, quote
 from bertexplorer.views.late_interaction.compute import LateInteraction
 from bertexplorer.views.view import Example, View
@@ -63,7 +63,10 @@ def draw(result: LateInteraction) -> Figure:
     """The table of cosines; below, the passages by their scores if there are several."""
     panels = [Panel([table(result)], "the best match of each row is framed")]
     if result.passages:
-        bars = [Bar(passage.text, passage.score, decimal(passage.score), passage.own) for passage in result.passages]
+        bars = [
+            RankedPassage(passage.text, passage.score, decimal(passage.score), passage.own)
+            for passage in result.passages
+        ]
         panels.append(passages_panel(result.first, bars))
     return Figure(panels)
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from bertexplorer import engine
 from bertexplorer.answers.heads import Head, check_number
-from bertexplorer.answers.strongest_heads import Link, is_word, strongest_links, window
+from bertexplorer.answers.strongest_heads import HeadLink, is_word, strongest_links, window
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 from bertexplorer.views import facts
@@ -44,7 +44,7 @@ class QueryKey:
     picked: bool  # whether the user picked the token
     others: int  # picked tokens that this result does not cover
     left_out: int  # tokens beyond the checkpoint's limit
-    link: Link | None = None  # the strongest from this token to another word in any head, if it has one
+    link: HeadLink | None = None  # the strongest from this token to another word in any head, if it has one
 
     @property
     def products(self) -> Float[np.ndarray, "t k"]:
@@ -96,7 +96,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
 
 
-def strongest_link(checkpoint: Checkpoint, encoding: Encoding, position: int) -> Link | None:
+def strongest_link(checkpoint: Checkpoint, encoding: Encoding, position: int) -> HeadLink | None:
     """The strongest link from the token at *position* to another word, in a head that does not always look the same
     distance away."""
     rows = window(encoding, position)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertexplorer.answers.attribution import Attribution
-from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Mark, Panel, Text, Tone, Words
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Mark, Panel, StyledWords, TextLines, Tone
 from bertexplorer.charts.style import (
     begin,
     beyond_limit,
@@ -132,9 +132,18 @@ def heading(title: str, result: Saliency) -> str:
     return "; ".join(parts)
 
 
-def directions(result: Saliency, unit: str = "") -> Text:
+def directions(result: Saliency, unit: str = "") -> TextLines:
     """The meaning of the two signs."""
-    return Text([[Words("◀", "orange"), Words(f" against {result.answer} for "), Words("▶", "blue"), Words(unit)]])
+    return TextLines(
+        [
+            [
+                StyledWords("◀", "orange"),
+                StyledWords(f" against {result.answer} for "),
+                StyledWords("▶", "blue"),
+                StyledWords(unit),
+            ]
+        ]
+    )
 
 
 def attention_source(result: Saliency) -> str:

@@ -4,7 +4,7 @@ below."""
 import numpy as np
 
 from bertexplorer.answers.sample_sentences import STORY
-from bertexplorer.charts.marks import Cells, Figure, Panel, Text, Words
+from bertexplorer.charts.marks import Cells, Figure, Panel, StyledWords, TextLines
 from bertexplorer.charts.style import clip, percent, quote, shortened_pairs
 from bertexplorer.views.sentence_matrix.compute import SentenceMatrix
 from bertexplorer.views.view import Example, View
@@ -58,8 +58,8 @@ def draw(result: SentenceMatrix) -> Figure:
     cells = Cells(names, names, result.matrix, low=0, high=1, text=text, hover=hover, framed=neighbours)
     unit = "" if count <= ROOMY else ", in per cent"
     title = f"After the sentence on the left, does the one above follow{unit}? Framed: neighbours in the text"
-    key = [Words(f"{name}. {sentence}") for name, sentence in zip(names, result.sentences, strict=True)]
-    return Figure([Panel([cells], title), Panel([Text(key)])])
+    key = [StyledWords(f"{name}. {sentence}") for name, sentence in zip(names, result.sentences, strict=True)]
+    return Figure([Panel([cells], title), Panel([TextLines(key)])])
 
 
 def number(p: float, count: int) -> str:

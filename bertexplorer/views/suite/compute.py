@@ -20,7 +20,7 @@ from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.bootstrap import Interval, interval
 from bertexplorer.views.suite.cases import BuiltIn, Kind, built_in, cases
 from bertexplorer.views.suite.paired import comparison_tables as comparison_tables
-from bertexplorer.views.suite.scores import Outcome, Scorer, Scoring
+from bertexplorer.views.suite.scores import CaseOutcome, Scorer, Scoring
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -61,7 +61,7 @@ class Suite:
     total: Share
     shares: tuple[Share, ...]  # by category, in the order of the rows; () if there is only one
     chance: float | None  # the share that guessing gets right; None where there is nothing to guess
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CaseOutcome, ...]
     unusable: tuple[RowProblem, ...]  # rows that were not scored, with the reason
     left_out: int  # cases beyond Options.most
 
@@ -82,9 +82,9 @@ def run(
     sampled = [all_cases[i] for i in balanced_sample([case.category for case in all_cases], options.most)]
     scorer = Scorer(checkpoint, kind, options.scoring)
     progress.expect(sum(map(scorer.cost, sampled)))
-    outcomes: list[Outcome] = []
+    outcomes: list[CaseOutcome] = []
     for outcome in scorer.outcomes(sampled):
-        if isinstance(outcome, Outcome):
+        if isinstance(outcome, CaseOutcome):
             outcomes.append(outcome)
         else:
             unusable.append(outcome)
@@ -111,7 +111,7 @@ def summary(
     kind: Kind,
     scoring: Scoring,
     chance: float | None,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[CaseOutcome],
     unusable: Sequence[RowProblem],
     left_out: int = 0,
 ) -> Suite:
@@ -130,7 +130,7 @@ def summary(
     return Suite(name, kind, scoring, total, shares, chance, tuple(outcomes), ordered, left_out)
 
 
-def share(name: str, outcomes: Sequence[Outcome]) -> Share:
+def share(name: str, outcomes: Sequence[CaseOutcome]) -> Share:
     right = np.array([outcome.right for outcome in outcomes], dtype=float)
     guesses = [outcome.baseline for outcome in outcomes if outcome.baseline is not None]
     baseline = float(np.mean(guesses)) if guesses else None

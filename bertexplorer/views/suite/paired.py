@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bertexplorer.views.suite.bootstrap import PairedComparison, compare_paired, holm
-from bertexplorer.views.suite.scores import Outcome
+from bertexplorer.views.suite.scores import CaseOutcome
 
 Rows = list[dict[str, object]]
 
@@ -18,7 +18,7 @@ class Scored(Protocol):
     """A suite with its scored cases."""
 
     @property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[CaseOutcome, ...]:
         """In the order of the rows."""
 
 

@@ -37,7 +37,7 @@ Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what 
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """The result of one case. *score*: nats. For pairs, log p of the first text minus that of the second;
     for a cloze, log p of the best accepted answer; for next sentence, the log-odds that B is next; for invariance, the
     change of log p that least agrees with what was expected."""
@@ -74,7 +74,7 @@ class Scorer:
         be."""
         return self.mask.rows([self.tokenizer.encode(Text(self.tokenizer.mask_token))])[0]
 
-    def outcomes(self, cases: Sequence[Case]) -> Iterator[Outcome | RowProblem]:
+    def outcomes(self, cases: Sequence[Case]) -> Iterator[CaseOutcome | RowProblem]:
         """One for each of *cases*, in their order; a RowProblem where the checkpoint cannot score it."""
         for start in range(0, len(cases), CHUNK):
             chunk = cases[start : start + CHUNK]
@@ -115,19 +115,19 @@ class Scorer:
 
     # Two texts.
 
-    def pairs(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+    def pairs(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         """Two texts each, by the pseudo-log-likelihood of all tokens (Salazar et al., 2020; with the correction of
         Kauf and Ivanova, 2023), of the tokens that both share (Nangia et al., 2020, for stereotypes), or by the piece
         in which they differ."""
         plans, unusable = read_usable(cases, self.plan)
         spots_to_score = [(encoding, spot) for plan in plans.values() for encoding, spots in plan for spot in spots]
         logs = iter(token_log_probs(self.checkpoint, spots_to_score))
-        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         for i, plan in plans.items():
             first, second = (sum(float(next(logs)) for _ in spots) for _, spots in plan)
             first_is_better = first > second
             answer = cases[i].texts[not first_is_better]
-            results[i] = Outcome(cases[i], first_is_better, first - second, answer, baseline=self.frequency(plan))
+            results[i] = CaseOutcome(cases[i], first_is_better, first - second, answer, baseline=self.frequency(plan))
         return results
 
     def plan(self, case: Case) -> Plan:
@@ -157,12 +157,12 @@ class Scorer:
 
     # One answer for a text.
 
-    def cloze(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+    def cloze(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         answers, unusable = self.read(self.mask, cases)
         outcomes, unscored = read_usable(cases, lambda case: self.score_cloze(case, *answers[case][0]), only=answers)
         return {**unusable, **unscored, **outcomes}
 
-    def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> Outcome:
+    def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> CaseOutcome:
         """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
         score none."""
         scored: list[tuple[bool, float, int | None]] = []
@@ -178,7 +178,7 @@ class Scorer:
         rank = min((rank for rank in ranks if rank), default=None)
         frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
         answer = self.mask.name(int(row.argmax()), encoding)
-        return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
+        return CaseOutcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
 
     def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> tuple[bool, float, int | None]:
         """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
@@ -193,7 +193,7 @@ class Scorer:
         score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
         return max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None
 
-    def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+    def labels(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         """The label of a fine-tuned head."""
         reader = LabelReader(self.checkpoint)
 
@@ -203,15 +203,15 @@ class Scorer:
 
         golds, unusable = read_usable(cases, read)
         rows = reader.rows([encoding for encoding, _ in golds.values()])
-        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         for (i, (encoding, gold)), row in zip(golds.items(), rows, strict=True):
             rank, answer = rank_of(row, gold), reader.name(int(row.argmax()), encoding)
-            results[i] = Outcome(cases[i], rank == 1, float(row[gold]), answer, rank)
+            results[i] = CaseOutcome(cases[i], rank == 1, float(row[gold]), answer, rank)
         return results
 
-    def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+    def invariance(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         """Templates with a mask are scored by the MLM head, those without by the labels of a fine-tuned head."""
-        results: dict[Case, Outcome | RowProblem] = {}
+        results: dict[Case, CaseOutcome | RowProblem] = {}
         for masked in (True, False):
             same_kind = [case for case in cases if (MASK in case.texts[0]) == masked]
             if not same_kind:
@@ -231,7 +231,7 @@ class Scorer:
 
     def score_invariance(
         self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, LogProbs]]], case: Case
-    ) -> Outcome:
+    ) -> CaseOutcome:
         """How the answer to the first filling of a template changes in the others (Ribeiro et al., 2020)."""
         (encoding, row), *others = read[case]
         tops = [int(filling_row.argmax()) for _, filling_row in read[case]]
@@ -239,9 +239,9 @@ class Scorer:
         rises = [float(other_row[watched] - row[watched]) for _, other_row in others]
         answer = " / ".join(dict.fromkeys(reader.name(top, encoding) for top in tops))
         if case.expected == "same":
-            return Outcome(case, len(set(tops)) == 1, -max(map(abs, rises)), answer)
+            return CaseOutcome(case, len(set(tops)) == 1, -max(map(abs, rises)), answer)
         least = min(rises) if case.expected == "higher" else -max(rises)
-        return Outcome(case, least > 0, least, answer)
+        return CaseOutcome(case, least > 0, least, answer)
 
     def read(
         self, reader: Reader, cases: Sequence[Case]
@@ -263,17 +263,17 @@ class Scorer:
 
     # A pair read together.
 
-    def next_sentence(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
+    def next_sentence(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         pairs, unusable = read_usable(cases, lambda case: self.encode(*case.texts))
-        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         logits = engine.next_sentence_logits(self.checkpoint, list(pairs.values())).double().tolist()
         for i, (is_next, not_next) in zip(pairs, logits, strict=True):
             answer = "next" if is_next > not_next else "not next"
-            results[i] = Outcome(cases[i], answer == cases[i].answers[0], is_next - not_next, answer)
+            results[i] = CaseOutcome(cases[i], answer == cases[i].answers[0], is_next - not_next, answer)
         return results
 
 
-SCORERS: dict[Kind, Callable[[Scorer, Sequence[Case]], dict[int, Outcome | RowProblem]]] = {
+SCORERS: dict[Kind, Callable[[Scorer, Sequence[Case]], dict[int, CaseOutcome | RowProblem]]] = {
     "minimal pairs": Scorer.pairs,
     "stereotype pairs": Scorer.pairs,
     "cloze": Scorer.cloze,

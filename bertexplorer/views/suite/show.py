@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from bertexplorer.charts import confusion
-from bertexplorer.charts.marks import Bar, Bars, Figure, Line, Lines, Mark, Panel, Rule, Text, Tick, Tone, key
+from bertexplorer.charts.marks import Bar, Bars, Figure, Line, Lines, Mark, Panel, Rule, TextLines, Tick, Tone, key
 from bertexplorer.charts.style import clip, join_names, quote, share as format_share, signed
 from bertexplorer.views.suite.compute import FEW, Share, Suite, confusion_matrix
 from bertexplorer.views.suite.paired import PairedTest, paired_test, paired_tests, right_by_case
@@ -101,7 +101,7 @@ def has_chance(result: Suite) -> bool:
     return result.chance is not None and result.chance > 0.01
 
 
-def legend(result: Suite) -> Text:
+def legend(result: Suite) -> TextLines:
     """The meaning of the marks."""
     entries: list[tuple[str, Tone, str]] = [("━", "grey", "95 % interval")]
     if result.kind == "cloze":

@@ -9,7 +9,7 @@ from bertexplorer.charts.style import clip, join_names, quote
 from bertexplorer.views.rows import LISTED, unusable_note, unusable_rows
 from bertexplorer.views.suite.cases import ASSUMED
 from bertexplorer.views.suite.compute import FEW, Suite
-from bertexplorer.views.suite.scores import Outcome
+from bertexplorer.views.suite.scores import CaseOutcome
 
 SCORE = {
     "minimal pairs": "log p of the first sentence minus that of the second, in nats",
@@ -30,7 +30,7 @@ def cases(result: Suite, *others: Suite) -> dict[str, Any]:
     return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
 
 
-def row(outcome: Outcome, *others: Outcome | None) -> dict[str, Any]:
+def row(outcome: CaseOutcome, *others: CaseOutcome | None) -> dict[str, Any]:
     """A row of the table. An outcome of *others* is None where that checkpoint could not score the case."""
     case = outcome.case
     return {
@@ -51,7 +51,7 @@ def row(outcome: Outcome, *others: Outcome | None) -> dict[str, Any]:
     }
 
 
-def page_state(outcome: Outcome) -> dict[str, Any]:
+def page_state(outcome: CaseOutcome) -> dict[str, Any]:
     """The state of the page for a case."""
     case = outcome.case
     if case.kind in ("minimal pairs", "stereotype pairs"):

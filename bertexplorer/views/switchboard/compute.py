@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.answers.board import Board, Outcome, Switch, ask
+from bertexplorer.answers.board import Board, BoardOutcome, Switch, ask
 from bertexplorer.answers.heads import Head, Neuron, parse_heads, parse_neurons
 from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, TargetKind
 from bertexplorer.answers.sample_sentences import TOPICS
@@ -47,8 +47,8 @@ class Switchboard:
     target: str  # the measured answer: a word, the answer of a fine-tuned head, or "is next"
     off: tuple[Head, ...]
     how: str
-    before: Outcome
-    after: Outcome
+    before: BoardOutcome
+    after: BoardOutcome
     controls: Float[np.ndarray, " c"]  # value of the target for each random set of as many heads and neurons
     change: Float[np.ndarray, "l h"]  # bits: log2 of the target's probability, that head off minus all on; or scores
     states: Bool[np.ndarray, "l h"]  # True: off

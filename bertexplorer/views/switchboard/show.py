@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bertexplorer.answers.board import Outcome
+from bertexplorer.answers.board import BoardOutcome
 from bertexplorer.answers.heads import Head, Neuron
-from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Text, Tick, Tone, Words
+from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, StyledWords, TextLines, Tick, Tone
 from bertexplorer.charts.style import (
     begin,
     clip,
@@ -153,9 +153,9 @@ def bar(result: Switchboard, name: str, value: float, tone: Tone = "blue") -> Ba
     return Bar(f"{name}: {number}", value, tone=tone, hover=f"{name}: {number}")
 
 
-def choices(outcome: Outcome) -> Text:
+def choices(outcome: BoardOutcome) -> TextLines:
     """The first choices."""
-    return Text([Words(f"{one.token}  {percent(one.probability)}") for one in outcome.candidates])
+    return TextLines([StyledWords(f"{one.token}  {percent(one.probability)}") for one in outcome.candidates])
 
 
 def name_change(result: Switchboard) -> str:

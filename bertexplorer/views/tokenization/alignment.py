@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from bertexplorer.charts.marks import Figure, Panel, Span, Spans, Text, Tone, Words, key
+from bertexplorer.charts.marks import Figure, MarkedSpan, Panel, Spans, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import clip
 from bertexplorer.views.tokenization.compute import Tokenization
 
@@ -19,7 +19,7 @@ def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> F
     covered = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
     starts = [0, len(first.texts[0]) + 1]  # of both sides of a pair in one text
     rows = []
-    lines: list[Words | Sequence[Words]] = []
+    lines: list[StyledWords | Sequence[StyledWords]] = []
     for place, result, name, piece_list, others in zip(
         ("above", "below"), (first, second), names, both_pieces, reversed(covered), strict=True
     ):
@@ -27,13 +27,13 @@ def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> F
         for side, start, end, token, id in merge_same_span(piece_list):
             tone: Tone = "pale" if (side, start, end) in others else "orange"
             hover = f"{clip(name, 30)}: {clip(token)}, id {id}"
-            row.append(Span(starts[side] + start, starts[side] + end, tone, hover))
+            row.append(MarkedSpan(starts[side] + start, starts[side] + end, tone, hover))
         rows.append(row)
         read = " read" if result.left_out else ""
-        lines.append([Words(place, "blue"), Words(f" {clip(name, 30)}: {len(piece_list)} pieces{read}")])
+        lines.append([StyledWords(place, "blue"), StyledWords(f" {clip(name, 30)}: {len(piece_list)} pieces{read}")])
     texts = ["\n".join(result.texts) for result in (first, second)]
     lines += key(("■", "orange", "cut differently")).lines
-    return Figure([Panel([Spans(texts, rows), Text(lines)])])
+    return Figure([Panel([Spans(texts, rows), TextLines(lines)])])
 
 
 def same_texts(first: Tokenization, second: Tokenization) -> bool:

@@ -4,7 +4,7 @@ sentences."""
 import numpy as np
 
 from bertexplorer.answers.word_occurrences import Occurrence
-from bertexplorer.charts.marks import GROUPS, Cells, Dash, Figure, Line, Lines, Panel, Text, Tone, Words
+from bertexplorer.charts.marks import GROUPS, Cells, Dash, Figure, Line, Lines, Panel, StyledWords, TextLines, Tone
 from bertexplorer.charts.style import capital, clip, count, excerpt, layer_name, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_in_context.compute import WordInContext
@@ -75,7 +75,7 @@ def draw(result: WordInContext) -> Figure:
     panels = [
         Panel([matrix(result)], f"cosine{above}, {layer_name(result.layer)}"),
         Panel([curves(result)], f"mean cosine{above}, layer by layer", "after layer"),
-        Panel([Text(key(result))]),
+        Panel([TextLines(key(result))]),
     ]
     return Figure(panels)
 
@@ -137,14 +137,14 @@ def line(name: str, values: np.ndarray, tone: Tone = "blue", dash: Dash = "solid
     return Line(name, values, f"{values[-1]:.2f} {name}", tone, dash, hover)
 
 
-def key(result: WordInContext) -> list[Words]:
+def key(result: WordInContext) -> list[StyledWords]:
     """The sentences under the picture, coloured by sense."""
     senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
     tones = {sense: GROUPS[i % len(GROUPS)] for i, sense in enumerate(senses)}
     lines = []
     for number, occurrence in enumerate(result.occurrences, 1):
-        lines.append(Words(f"{number}. {occurrence_text(occurrence, 34)}", tones.get(occurrence.label, "grey")))
-    return [*lines, *map(Words, remarks(result))]
+        lines.append(StyledWords(f"{number}. {occurrence_text(occurrence, 34)}", tones.get(occurrence.label, "grey")))
+    return [*lines, *map(StyledWords, remarks(result))]
 
 
 def remarks(result: WordInContext) -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertexplorer.charts.marks import GROUPS, Dash, Figure, Line, Lines, Panel, Points, Text, Tone, Words
+from bertexplorer.charts.marks import GROUPS, Dash, Figure, Line, Lines, Panel, Points, StyledWords, TextLines, Tone
 from bertexplorer.charts.style import capital, clip, excerpt, layer_name, percent, quote
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.word_path.compute import WordPath
@@ -75,7 +75,7 @@ def draw(result: WordPath) -> Figure:
     panels = [
         Panel(plane(result), x=component),
         Panel([curve(result)], title, "after layer"),
-        Panel([Text(key(result))]),
+        Panel([TextLines(key(result))]),
     ]
     return Figure(panels)
 
@@ -122,12 +122,12 @@ def curve(result: WordPath) -> Lines:
     return Lines(steps, [line], high=1, chosen=result.layer, doors=doors)
 
 
-def key(result: WordPath) -> list[Words]:
+def key(result: WordPath) -> list[StyledWords]:
     """The sentence of each path."""
     lines = []
     for number, one in enumerate(result.occurrences, 1):
-        lines.append(Words(f"{number}. {excerpt(one.sentence, one.start, one.end, 34)}", GROUPS[number - 1]))
-    return [*lines, *map(Words, remarks(result))]
+        lines.append(StyledWords(f"{number}. {excerpt(one.sentence, one.start, one.end, 34)}", GROUPS[number - 1]))
+    return [*lines, *map(StyledWords, remarks(result))]
 
 
 def remarks(result: WordPath) -> list[str]:

@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from bertexplorer.training.finetuning.compare import Outcome, compare_rows, differing_settings, spread
+from bertexplorer.training.finetuning.compare import RunOutcome, compare_rows, differing_settings, spread
 
 
 def rows(right: list[float], measure: str = "right") -> list[dict]:
@@ -13,13 +13,13 @@ def rows(right: list[float], measure: str = "right") -> list[dict]:
 
 
 def test_the_spread_has_the_mean_the_deviation_and_the_collapsed_runs() -> None:
-    result = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
+    result = spread([RunOutcome("a", 0.9, 0.5, 0.6), RunOutcome("b", 0.6, 0.5, 0.6), RunOutcome("c", 0.8, 0.5, 0.6)])
     assert (result.count, result.best, result.collapsed) == (3, "a", ("b",))
     wanted = pytest.approx((0.766667, 0.152753), abs=1e-6)  # written with 6 digits
     assert (result.mean, result.deviation) == wanted
-    lower = spread([Outcome("a", 40.0, 90.0), Outcome("b", 95.0, 90.0)], higher=False)
+    lower = spread([RunOutcome("a", 40.0, 90.0), RunOutcome("b", 95.0, 90.0)], higher=False)
     assert (lower.best, lower.collapsed) == ("a", ("b",))
-    assert spread([Outcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
+    assert spread([RunOutcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
 
 
 def test_the_p_value_agrees_with_a_one_sided_test() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.charts.adaptors import chart
-from bertexplorer.charts.marks import Figure, Text
+from bertexplorer.charts.marks import Figure, TextLines
 from bertexplorer.charts.style import percent
 from bertexplorer.views.counterfactuals import show as figure
 from bertexplorer.views.counterfactuals.compute import Change, Counterfactuals, Edit
@@ -57,7 +57,7 @@ CASES = [
 
 def texts(fig: Figure) -> list[str]:
     """The changed text of each edit."""
-    keys = [mark for panel in fig.panels for mark in panel.marks[1:] if isinstance(mark, Text)]
+    keys = [mark for panel in fig.panels for mark in panel.marks[1:] if isinstance(mark, TextLines)]
     return ["".join(part.text for part in line) for key in keys for line in key.lines]
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.heads import Head
-from bertexplorer.answers.strongest_heads import Link
+from bertexplorer.answers.strongest_heads import HeadLink
 from bertexplorer.views.forward_pass import show as figure
 from bertexplorer.views.forward_pass.compute import ForwardPass, LayerPart, Raised
 from tests.views.show.conftest import EVIL
 
 
-def layer(number: int, *, link: Link | None = None) -> LayerPart:
+def layer(number: int, *, link: HeadLink | None = None) -> LayerPart:
     """Of two heads; the second gives 0.75 of the attention of each token to the first."""
     weights = np.zeros((2, 3, 4))
     weights[0, :, 1], weights[1, :, 0], weights[1, :, 3] = 1.0, 0.75, 0.25
@@ -27,7 +27,7 @@ def layer(number: int, *, link: Link | None = None) -> LayerPart:
 
 def hand(**more: Any) -> ForwardPass:
     """Three tokens; the second layer is open, where [MASK] looks at EVIL in its second head."""
-    parts = (layer(1), layer(2, link=Link(Head(1, 1), 2, 1, 0.75, positional=False)))
+    parts = (layer(1), layer(2, link=HeadLink(Head(1, 1), 2, 1, 0.75, positional=False)))
     word = np.full((3, 12), 0.5)
     inputs = {name: word for name in ("word", "position", "segment", "sum", "normalised")}
     answers = (Candidate("paris", 3, 0.4, 1), Candidate(EVIL, 4, 0.1, 2))

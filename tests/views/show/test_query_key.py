@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.answers.heads import Head
-from bertexplorer.answers.strongest_heads import Link
+from bertexplorer.answers.strongest_heads import HeadLink
 from bertexplorer.views.query_key import compute as query_key, show as figure
 from bertexplorer.views.query_key.compute import QueryKey
 from tests.views.show.conftest import EVIL
@@ -69,7 +69,7 @@ def test_a_distance_adds_to_the_score() -> None:
 
 
 def test_a_button_leads_to_the_head_that_shows_most() -> None:
-    link = Link(Head(3, 1), 1, 2, 0.72, positional=False)
+    link = HeadLink(Head(3, 1), 1, 2, 0.72, positional=False)
     shown = replace(result(), link=link)
     assert figure.draw(shown).buttons[0].door["set"] == {"layer": 4, "head": 2}
     assert "Its strongest look at another word is in head 4·2: 72 % to “" in figure.say(shown)

@@ -9,7 +9,7 @@ from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.heads import Head
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.views.switchboard import show as switchboard
-from bertexplorer.views.switchboard.compute import Outcome, Switchboard
+from bertexplorer.views.switchboard.compute import BoardOutcome, Switchboard
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
 
@@ -25,8 +25,8 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
         "target": "paris",
         "off": off,
         "how": how,
-        "before": Outcome(CANDIDATES, 0.6, None),
-        "after": Outcome(CANDIDATES, 0.1 if off else 0.6, None),
+        "before": BoardOutcome(CANDIDATES, 0.6, None),
+        "after": BoardOutcome(CANDIDATES, 0.1 if off else 0.6, None),
         "controls": np.array([0.5, 0.55]) if off else np.zeros(0),
         "change": CHANGE,
         "states": states,
@@ -73,6 +73,6 @@ def drawn(result: Switchboard, kind: str) -> list[Any]:
 
 
 def test_odd_tokens_are_shown_as_typed() -> None:
-    fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
+    fig = switchboard.draw(board(target=EVIL, before=BoardOutcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
     check(fig)
     assert EVIL in fig.to_json() and "<img" not in chart(fig).to_json()
