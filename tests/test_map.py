@@ -78,3 +78,42 @@ def test_comments_refer_to_classes_that_exist() -> None:
     cited = {name for source in sources for name in re.findall(r"#.*\bsee ([A-Z][a-z]\w*)\b(?! [a-z])", source)}
     defined = {name for source in sources for name in re.findall(r"^class (\w+)", source, re.MULTILINE)}
     assert cited and cited <= defined
+
+
+ROLES = {"Options", "Facts", "Example"}  # each view, or each task, has its own
+
+
+def test_a_name_that_rooms_share_means_one_thing() -> None:
+    """Of the classes and types of one name, at most one is imported outside its room: a folder, or a view."""
+    homes: dict[str, set[str]] = {}
+    shared: dict[str, set[str]] = {}
+    for file in FILES:
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        tree = ast.parse(file.read_text("utf-8"))
+        for node in tree.body:
+            for name in defined(node):
+                homes.setdefault(name, set()).add(module)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and room(node.module) != room(module):
+                for alias in node.names:
+                    shared.setdefault(alias.name, set()).add(node.module)
+    doubles = {name: places & shared.get(name, set()) for name, places in homes.items() if name not in ROLES}
+    assert {name: places for name, places in doubles.items() if len(places) > 1} == {}
+    named = re.findall(
+        r"`([A-Z]\w+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Names")[2].partition("\n## ")[0]
+    )
+    assert named and [name for name in named if name not in homes] == []
+
+
+def defined(node: ast.stmt) -> list[str]:
+    """The class that *node* defines, or the name that it gives to a type."""
+    if isinstance(node, ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [each.id for each in targets if isinstance(each, ast.Name) and re.fullmatch("[A-Z][a-z]\\w*", each.id)]
+
+
+def room(module: str) -> tuple[str, ...]:
+    """The folder of a module, and the view that it belongs to, if any."""
+    parts = module.split(".")
+    return tuple(parts[1:3]) if parts[1:2] == ["views"] else tuple(parts[1:2])
