@@ -68,7 +68,7 @@ def test_an_unexpected_error_is_a_problem(
     def fails(*given: Any) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("bertexplorer.core.ask.Explore.analyse", fails)
+    monkeypatch.setattr("bertexplorer.core.ask.Answerer.analyse", fails)
     monkeypatch.setattr("bertexplorer.core.provenance.offered_checkpoints", fails)
     for answer in (browser.post("/fill-mask", json=TEXT), browser.get("/checkpoints")):
         problem(answer, 500, "Internal error (number ")

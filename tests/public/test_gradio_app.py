@@ -53,7 +53,7 @@ def question(view: View, example: Example) -> dict[str, Any]:
 
 def test_the_example_is_short_and_uses_what_is_public() -> None:
     example = (ROOT / "examples" / "gradio_app.py").read_text("utf-8")
-    assert len(example.splitlines()) < 80
+    assert len(example.splitlines()) <= 80
     imported = re.findall(r"^(?:import|from) (\S+)", example, re.MULTILINE)
     assert imported == ["html", "os", "gradio", "bertexplorer", "bertexplorer.blocks", "bertexplorer.views"]
 
