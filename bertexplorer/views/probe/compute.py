@@ -30,7 +30,7 @@ from bertexplorer.views.probe.fit import (
     held_out_rows,
     quiet_single_thread,
 )
-from bertexplorer.views.probe.rows import Example, ProbeData, Task, Unit, built_in, read_rows
+from bertexplorer.views.probe.rows import ProbeData, ProbeRow, Task, Unit, built_in, read_rows
 from bertexplorer.views.rows import NumberedRow
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Probe:
     name: str
     unit: Unit
     labels: tuple[str, ...]  # sorted
-    examples: tuple[Example, ...]
+    examples: tuple[ProbeRow, ...]
     accuracies: Float[np.ndarray, "layers seeds"]  # share of held-out rows that the probe gets right, 0 to 1
     controls: Float[np.ndarray, "layers seeds"]  # the same for the control task
     majorities: Float[np.ndarray, " seeds"]  # share of held-out rows that have their most frequent label

@@ -31,7 +31,7 @@ TEXTS, DOCUMENTS = ("text", "sentence"), ("document", "group")
 
 
 @dataclass(frozen=True)
-class Example:
+class ProbeRow:
     """One row. *start*, *end*: the characters of the word in *text*; of a sentence, all. *document*: rows with the same
     one are never split; without such a column it is the text."""
 
@@ -49,7 +49,7 @@ class ProbeData:
     """The usable rows of a file for a checkpoint. The first three tuples are n long and in the order of the file."""
 
     unit: Unit
-    examples: tuple[Example, ...]
+    examples: tuple[ProbeRow, ...]
     encodings: tuple[Encoding, ...]
     positions: tuple[tuple[int, ...], ...]  # of the tokens whose vectors are averaged
     types: tuple[str, ...]  # the word, or the sentence, as the checkpoint tells them apart
@@ -57,7 +57,7 @@ class ProbeData:
     left_out: int  # rows beyond the requested number
 
 
-LocatedRow = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
+LocatedRow = tuple[ProbeRow, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
 
 
 def built_in(task: Task) -> list[NumberedRow]:
@@ -124,7 +124,7 @@ def unit_of(rows: Sequence[NumberedRow]) -> Unit:
 
 def locate_row(
     tokenizer: Tokenizer, unit: Unit, line: int, cells: RowCells
-) -> tuple[Example, Encoding, tuple[int, ...]]:
+) -> tuple[ProbeRow, Encoding, tuple[int, ...]]:
     """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
     text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
     try:
@@ -142,7 +142,7 @@ def locate_row(
             "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
         )
     document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
-    return Example(line, encoding.texts[0], word, label, document, start, end), encoding, positions
+    return ProbeRow(line, encoding.texts[0], word, label, document, start, end), encoding, positions
 
 
 def find_word(tokenizer: Tokenizer, text: str, word: str, cells: RowCells) -> tuple[int, int]:
@@ -157,7 +157,7 @@ def find_word(tokenizer: Tokenizer, text: str, word: str, cells: RowCells) -> tu
     return spans[int(nth[:6]) - 1]
 
 
-def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem]) -> None:
+def check_trainable(examples: Sequence[ProbeRow], unusable: Sequence[RowProblem]) -> None:
     """Raises ExplorerError if a probe cannot be trained and tested on *examples*."""
     if len(examples) < FEWEST:
         why = f" Line {unusable[0].line} {unusable[0].what}." if unusable else ""

@@ -11,9 +11,9 @@ import numpy as np
 from bertexplorer.charts.marks import Figure, Line, Lines, Panel, Tone
 from bertexplorer.charts.style import clip, count, decimal, join_names, layer_name, percent, quote, share, signed
 from bertexplorer.views.probe.compute import FEW, Probe
-from bertexplorer.views.probe.rows import Example as ProbeExample
+from bertexplorer.views.probe.rows import ProbeRow as ProbeExample
 from bertexplorer.views.rows import unusable_note, unusable_rows
-from bertexplorer.views.view import Example, View
+from bertexplorer.views.view import ProbeRow, View
 
 VIEW = View(
     __package__,
@@ -32,21 +32,21 @@ VIEW = View(
         "Hewitt and Liang, 2019, Designing and Interpreting Probes with Control Tasks",
     ),
     examples=(
-        Example(
+        ProbeRow(
             "Words swapped",
             "",
             options={"task": "word order"},
             shows="accuracy(3) > accuracy(0) + 0.2 and selectivity(3) > 0.2",
         ),
-        Example("Present or past", "", options={"task": "tense"}, shows="selectivity(best()) > 0.3"),
-        Example("Short or long", "", options={"task": "length"}, shows="accuracy(0) > 0.95"),
-        Example(
+        ProbeRow("Present or past", "", options={"task": "tense"}, shows="selectivity(best()) > 0.3"),
+        ProbeRow("Short or long", "", options={"task": "length"}, shows="accuracy(0) > 0.95"),
+        ProbeRow(
             "Noun or verb, and its control",
             "",
             options={"task": "part of speech"},
             shows="accuracy(best()) > 0.9 and selectivity(best()) < 0.1",
         ),
-        Example("One or many, from the table", "", options={"task": "number"}, shows="accuracy(0) > 0.95"),
+        ProbeRow("One or many, from the table", "", options={"task": "number"}, shows="accuracy(0) > 0.95"),
     ),
     chips="",
     slow=True,

@@ -10,7 +10,7 @@ from bertexplorer.charts.adaptors import chart
 from bertexplorer.training.data.rows import RowProblem
 from bertexplorer.views.probe import show as probe
 from bertexplorer.views.probe.compute import Probe
-from bertexplorer.views.probe.rows import Example
+from bertexplorer.views.probe.rows import ProbeRow
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
 
@@ -19,7 +19,7 @@ def result(word: str = "walk", seeds: int = 2) -> Probe:
     """Four layers and eight rows, of which the last four are held out; the best layer is wrong about one of them."""
     labels, count = (EVIL, "verb"), 8
     text = f"They {word or 'walk'}."
-    rows = tuple(Example(i + 2, f"{text} {i}", word, labels[i % 2], "1", 5, 5 + len(word)) for i in range(count))
+    rows = tuple(ProbeRow(i + 2, f"{text} {i}", word, labels[i % 2], "1", 5, 5 + len(word)) for i in range(count))
     predicted = np.full((4, seeds, count), -1)
     predicted[:, :, 4:] = [0, 1, 0, 1]
     predicted[2, 0, 5] = 0
