@@ -11,9 +11,9 @@ import numpy as np
 from bertexplorer.charts.marks import Figure, Line, Lines, Panel, Tone
 from bertexplorer.charts.style import clip, count, decimal, join_names, layer_name, percent, quote, share, signed
 from bertexplorer.views.probe.compute import FEW, Probe
-from bertexplorer.views.probe.rows import ProbeRow as ProbeExample
+from bertexplorer.views.probe.rows import ProbeRow
 from bertexplorer.views.rows import unusable_note, unusable_rows
-from bertexplorer.views.view import ProbeRow, View
+from bertexplorer.views.view import Example, View
 
 VIEW = View(
     __package__,
@@ -32,21 +32,21 @@ VIEW = View(
         "Hewitt and Liang, 2019, Designing and Interpreting Probes with Control Tasks",
     ),
     examples=(
-        ProbeRow(
+        Example(
             "Words swapped",
             "",
             options={"task": "word order"},
             shows="accuracy(3) > accuracy(0) + 0.2 and selectivity(3) > 0.2",
         ),
-        ProbeRow("Present or past", "", options={"task": "tense"}, shows="selectivity(best()) > 0.3"),
-        ProbeRow("Short or long", "", options={"task": "length"}, shows="accuracy(0) > 0.95"),
-        ProbeRow(
+        Example("Present or past", "", options={"task": "tense"}, shows="selectivity(best()) > 0.3"),
+        Example("Short or long", "", options={"task": "length"}, shows="accuracy(0) > 0.95"),
+        Example(
             "Noun or verb, and its control",
             "",
             options={"task": "part of speech"},
             shows="accuracy(best()) > 0.9 and selectivity(best()) < 0.1",
         ),
-        ProbeRow("One or many, from the table", "", options={"task": "number"}, shows="accuracy(0) > 0.95"),
+        Example("One or many, from the table", "", options={"task": "number"}, shows="accuracy(0) > 0.95"),
     ),
     chips="",
     slow=True,
@@ -182,7 +182,7 @@ def cases(result: Probe, *others: Probe) -> dict[str, Any]:
     return {"rows": rows, "score": SCORE, "aside": unusable_rows(result.unusable)}
 
 
-def answers(result: Probe) -> dict[ProbeExample, dict[str, Any]]:
+def answers(result: Probe) -> dict[ProbeRow, dict[str, Any]]:
     """For each held-out row: the answer at the best layer, whether it is right in every split, and the score.
     If a split is wrong, the answer is the most frequent wrong one."""
     predicted = result.predicted[result.best]
@@ -201,7 +201,7 @@ def answers(result: Probe) -> dict[ProbeExample, dict[str, Any]]:
     return by_example
 
 
-def page_state(example: ProbeExample) -> dict[str, Any]:
+def page_state(example: ProbeRow) -> dict[str, Any]:
     """The state of the page for a row: the path of its word, or its sentence on the map."""
     if example.word:
         return {"view": "word-path", "text": example.text, "options": {"word": example.word}}
