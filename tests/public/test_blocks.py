@@ -1,6 +1,8 @@
 """Components for a Gradio app, without a browser: their values, what they answer, and what they refuse."""
 
 import json
+import re
+import runpy
 import threading
 import time
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import bertexplorer as bx
 from bertexplorer.blocks import Explorer, TokenStrip, View, components
 from bertexplorer.views import VIEWS
+from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
 STATE = {"view", "text", "pair", "hidden", "picked", "checkpoint", "precision", "against", "other", "options"}
@@ -137,3 +140,22 @@ def test_a_change_is_an_event_of_whole_values() -> None:
         view.answered(lambda: None)
     targets = [target[1] for function in demo.fns.values() for target in function.targets]
     assert targets == ["changed", "changed", "answered"]
+
+
+DOCUMENT = (ROOT / "docs" / "components.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL))
+def test_the_programs_of_the_document_run(code: str) -> None:
+    program: dict[str, Any] = {}
+    exec(code, program)
+    shown = [block for block in program["demo"].blocks.values() if isinstance(block, components.Component)]
+    assert shown and all(json.loads(one.ask({"path": "page"}))["status"] == 404 for one in shown)
+    view = next(block for block in shown if isinstance(block, View))
+    assert asked(view, "view", {"state": view.value})["status"] == 200
+
+
+def test_the_example_has_listeners_in_both_directions() -> None:
+    program = runpy.run_path(str(ROOT / "examples" / "gradio_components.py"), run_name="example")
+    heard = {target[1] for function in program["demo"].fns.values() for target in function.targets}
+    assert heard == {"submit", "changed", "release", "answered"}
