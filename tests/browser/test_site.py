@@ -10,7 +10,7 @@ from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import pytest
 from jaxtyping import config
@@ -33,7 +33,7 @@ from bertexplorer.site import folder as folders, weights
 from bertexplorer.site.content import write_json
 from bertexplorer.site.folder import graphs_of, write_checkpoint
 from bertexplorer.site.pages import offered
-from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.registry import CheckpointRegistry, with_checkpoint
 from bertexplorer.views import VIEWS
 from bertexplorer.views.fill_mask import compute as fill_mask
 from bertexplorer.views.saliency import compute as saliency
@@ -332,7 +332,7 @@ def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:
     """Each choice, a near and a far number, each token, and the claims, by the weights that the site has."""
     checkpoint = load(BUNDLED, name="mini", precision="fp32")
     weights.rounded(checkpoint, graphs_of(checkpoint).places, "12-bit")
-    answerer = Answerer(cast(CheckpointRegistry, folders.Registry(CheckpointRegistry(Settings()), checkpoint)))
+    answerer = Answerer(with_checkpoint(CheckpointRegistry(Settings()), checkpoint))
     catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
     compared = 0
     for slug in list(catalogue.files)[::4]:
