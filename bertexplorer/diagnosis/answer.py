@@ -37,7 +37,7 @@ class VectorDiagnosis:
     ]  # the nearest recipes, each with its distance (1 - cosine) on both halves of the texts
     differences: tuple[str, ...]  # between the recipe and that of the files, a sentence for each step
     notes: tuple[str, ...]  # what the texts cannot show, and which were left out
-    order: tuple[tuple[int, int], ...] = ()  # of "shuffled": (text, the text whose vector stands beside it), from 0
+    order: tuple[tuple[int, int], ...] = ()  # of "shuffled": (text, the text whose vector it has), from 0
 
     @property
     def exit_code(self) -> int:

@@ -88,7 +88,8 @@ def compare(canary: dict[str, Any], given: Given) -> CanaryCheck:
             (),
             given.notes,
         )
-    ours, theirs = kept.vectors[[place for place, _ in places]], given.vectors[[row for _, row in places]]
+    ours = kept.vectors[[place for place, _ in places]]
+    theirs = given.vectors[[row for _, row in places]]
     units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (ours, theirs)]
     distances = np.square(units[0] - units[1]).sum(axis=1) / 2
     ratios = np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)

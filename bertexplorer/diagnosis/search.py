@@ -69,7 +69,7 @@ class Found:
     nearest: list[Candidate]  # the best recipes, nearest first
     tied: list[Candidate]  # those that the texts do not tell from the best, which is among them; none if none fits
     only_short: bool  # whether the nearest one gives the vectors of short texts, and no cut those of long ones
-    order: list[tuple[int, int]]  # (text, the text whose vector stands beside it), if lines are shuffled
+    order: list[tuple[int, int]]  # (text, the text whose vector it has), if lines are shuffled
     tried: int  # recipes
     rows: Rows
 
@@ -286,7 +286,7 @@ class Search:
         )
 
     def find_order(self) -> list[tuple[int, int]]:
-        """(text, the text whose vector stands beside it), if the texts that were used have each other's vectors, or
+        """(text, the text whose vector it has), if the texts that were used have each other's vectors, or
         those of other texts; [] if not. Readings depart from the files in at most one part."""
         rows = self.rows.finding + self.rows.confirming
         theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)

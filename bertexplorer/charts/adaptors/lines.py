@@ -30,7 +30,9 @@ def above(mark: Lines) -> int:
 
 def draw(fig: Chart, mark: Lines, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
-    reach = max([0.0, *(float(at) for line in mark.lines for at in line.at)]) or 1.0
+    reach = max((float(at) for line in mark.lines for at in line.at), default=0.0)
+    if reach <= 0:
+        reach = 1.0
     # 1. Bands and lines.
     for line in mark.lines:
         if line.low is not None and line.high is not None:
