@@ -25,6 +25,7 @@ ELSEWHERE = {  # commands that do not end by themselves or take long -> the test
     "cluster": "tests/cluster",
     "doctor": "tests/diagnosis",
     "train": "tests/runs",
+    "letters": "tests/test_added.py",  # of a package that brings a view
     "pretrain": "tests/training",
 }
 STAND_INS = {  # as written -> as run

@@ -187,13 +187,14 @@ export function fitting(text, width, size = FONT, tokens = false) {
   return count > 0 ? `${letters.slice(0, count).join("")}…` : "";
 }
 
-/** The lines of *text* that fit into *width*; a word that is wider than a line is cut. */
-export function wrapped(text, width, size = FONT) {
+/** The lines of *text* that fit into *width*; a word that is wider than a line is cut. *measure*: the width of words, if they
+ *  will stand in another font. */
+export function wrapped(text, width, size = FONT, measure = (words) => widthOf(words, size)) {
   return text.split("\n").flatMap((paragraph) => {
     const lines = [];
     for (const word of paragraph.split(" ")) {
       const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-      if (lines.length && widthOf(longer, size) <= width) lines[lines.length - 1] = longer;
+      if (lines.length && measure(longer) <= width) lines[lines.length - 1] = longer;
       else lines.push(fitting(word, width, size));
     }
     return lines;

@@ -1,6 +1,7 @@
 // A lesson as one file that needs no server: views as pictures, answers computed in advance, interactive questions.
 import { en, h, render } from "./kit.js";
 import { saveAsFile, still } from "./hand_in.js";
+import { fieldsOf } from "./question_fields.js";
 import { oneScript } from "./sources.js";
 
 const PATIENCE_MS = 30_000; // the longest wait for a view's answer
@@ -37,7 +38,7 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
           "section",
           { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keyOf(part, keys)) },
           render(part.prompt ?? []),
-          inputs(part, keyOf(part, keys)),
+          fields(part, keyOf(part, keys)),
           h("div", { class: "said" }),
           part.link && h("div", { class: "view" }, await snapshot(reveal(part.link))),
         ),
@@ -60,44 +61,13 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
 /** What `judge` wants to know of a question. */
 const keyOf = ({ id, kind, choices = [] }, keys) => ({ kind, choices, ...keys[id] });
 
-/** The input fields of a question. */
-function inputs({ kind, id, choices = [] }, key) {
-  if (kind === "predict" || kind === "choice") {
-    return h(
-      "div",
-      {},
-      choices.map((words, i) =>
-        h("label", {}, h("input", { type: "radio", name: id, value: i }), " ", render(words)),
-      ),
-    );
-  }
-  if (kind === "share") {
-    return h(
-      "div",
-      {},
-      choices.map((words) =>
-        h(
-          "label",
-          {},
-          h("input", { type: "number", min: 0, max: 100, value: 0 }),
-          " ",
-          render(words),
-        ),
-      ),
-    );
-  }
-  if (kind === "number") return h("input", { type: "text", "aria-label": "Your estimate" });
-  if (kind === "say") return h("textarea", { rows: 3, "aria-label": "In your words" });
-  if (kind === "click") {
-    return h(
-      "p",
-      { translate: "no" },
-      (key.tokens ?? []).map((token) =>
-        h("button", { type: "button", "data-token": token }, token),
-      ),
-    );
-  }
-  return null;
+/** The fields of a question. A click on a token has no view in a file, so the tokens are buttons. */
+function fields(part, key) {
+  if (part.kind !== "click") return fieldsOf(part).element;
+  const tokens = (key.tokens ?? []).map((token) =>
+    h("button", { type: "button", "data-token": token }, token),
+  );
+  return h("p", { translate: "no" }, tokens);
 }
 
 /** A picture of a live view or run, once it has its answer. */

@@ -1,6 +1,7 @@
 // A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
 import { plotly } from "./figure.js";
 import { draw as drawMarks } from "./marks.js";
+import { wrapped } from "./marks_parts.js";
 import { isSpace, spaceOf } from "./marks_space.js";
 import { draw } from "./model_picture.js";
 
@@ -15,7 +16,8 @@ export async function picture(kind, { figure: given, shown, question, above, bel
   const figure = drawnAs(given),
     width = Math.max(shown, NARROWEST),
     height = heightOf(figure, width),
-    wrap = wrapper(width);
+    measure = rulerOf();
+  const wrap = (text) => wrapped(text, width, SIZE, measure);
   const top = above.flatMap(wrap),
     foot = below.flatMap(wrap),
     start = 3 * LINE + LINE * top.length;
@@ -45,19 +47,11 @@ export async function picture(kind, { figure: given, shown, question, above, bel
   return kind === "svg" ? source : rasterize(source, size);
 }
 
-function wrapper(width) {
+/** A function that measures words in the font of a picture, which the fonts of the page do not reach. */
+function rulerOf() {
   const ruler = document.createElement("canvas").getContext("2d");
   ruler.font = `${SIZE}px sans-serif`;
-  return (text) => {
-    const lines = [];
-    for (const word of text.split(/\s+/).filter(Boolean)) {
-      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-      if (lines.length && ruler.measureText(longer).width <= width)
-        lines[lines.length - 1] = longer;
-      else lines.push(word);
-    }
-    return lines;
-  };
+  return (words) => ruler.measureText(words).width;
 }
 
 /** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */

@@ -4,6 +4,7 @@ import { unanswered } from "./backend.js";
 import { ATTEMPTS, BUTTONS, verdict } from "./grading.js";
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
+import { fieldsOf } from "./question_fields.js";
 
 const FIRST = new Set(["find", "click"]); // questions whose view comes first
 const PATIENCE_MS = 700; // after that the page says that it is still computing
@@ -79,54 +80,12 @@ class Question extends HTMLElement {
   }
 
   #controls() {
-    const { kind, id, choices = [] } = this.block;
-    if (kind === "predict" || kind === "choice") {
-      this.inputs = choices.map((_, i) => h("input", { type: "radio", name: id, value: i }));
-      return h(
-        "div",
-        { class: "answers" },
-        choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))),
-      );
-    }
-    if (kind === "number") {
-      this.inputs = [
-        en("input", {
-          type: "text",
-          inputmode: "decimal",
-          autocomplete: "off",
-          "aria-label": "Your estimate",
-        }),
-      ];
-      return h("div", { class: "answers" }, this.inputs);
-    }
-    if (kind === "say") {
-      this.inputs = [en("textarea", { rows: 3, "aria-label": "In your words" })];
-      return h("div", { class: "answers" }, this.inputs);
-    }
-    if (kind === "share") {
-      const even = Math.floor(100 / choices.length);
-      this.inputs = choices.map((_, i) =>
-        h("input", {
-          type: "number",
-          min: 0,
-          max: 100,
-          step: 1,
-          value: i ? even : 100 - even * (choices.length - 1),
-          oninput: () => this.#updateRest(),
-        }),
-      );
-      this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
-      return [
-        h(
-          "div",
-          { class: "answers points" },
-          choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))),
-        ),
-        this.rest,
-      ];
-    }
-    this.inputs = [];
-    return null;
+    const { inputs, element } = fieldsOf(this.block);
+    this.inputs = inputs;
+    if (this.block.kind !== "share") return element;
+    this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
+    for (const one of inputs) one.addEventListener("input", () => this.#updateRest());
+    return [element, this.rest];
   }
 
   #updateRest() {
