@@ -144,6 +144,30 @@ test("a bar of a negative number ends where the scale has 0", () => {
   assert.ok(Math.abs(x0 + wide - x1) < 0.05, `${x0} + ${wide} is not ${x1}`);
 });
 
+test("a scale from which 0 is missing is extended to 0", () => {
+  for (const sign of [1, -1]) {
+    const ends = [0.5 * sign, sign].sort((a, b) => a - b);
+    const mark = {
+      kind: "bars",
+      bars: [
+        { label: "a", value: sign },
+        { label: "b", value: 0.5 * sign },
+      ],
+      low: ends[0],
+      high: ends[1],
+    };
+    const pen = { group, whole: 300, isAlone: true, names: bars.widestName([mark]) };
+    pen.scales = bars.scales([{ mark, wide: 300 }], pen);
+    const drawn = bars.draw(mark, 300, { ...pen, beside: [] }).drawn.join("");
+    const [[x, long], [, half]] = numbersOf(
+      drawn,
+      /<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="[\d.]+" fill="#2b6cb0"/g,
+    );
+    assert.ok(x + long <= 300.05, `${x} + ${long} is beyond the figure`);
+    assert.ok(Math.abs(long - 2 * half) < 0.05, `${long} and ${half}`);
+  }
+});
+
 test("a text in spans is broken at spaces", () => {
   const mark = {
     texts: ["one two three four"],
