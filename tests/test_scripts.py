@@ -1,10 +1,11 @@
-"""Our own JavaScript: imports that hold where the files lie."""
+"""Our own JavaScript: imports that hold where the files lie, and the types of what Python hands over."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from docs import types
 from tests.conftest import ROOT
 
 FOLDERS = "bertexplorer/web/static", "bertexplorer/views"
@@ -43,3 +44,7 @@ def test_an_import_of_nothing_would_be_found(tmp_path: Path) -> None:
     )
     script.write_text("\n".join(lines), "utf-8")
     assert sorted(set(absent(script))) == ["../two.mjs", "./five.js", "./one.js", "./three.js", "four"]
+
+
+def test_the_types_of_a_figure_are_those_of_its_classes() -> None:
+    assert types.TARGET.read_text("utf-8") == types.written(), "run python -m docs.types"

@@ -14,7 +14,7 @@ import { ordinaryTokens, placesInPair } from "../../web/static/site/units.js";
 import { baseline, layerOf, unit } from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
-/** @import { Panel } from "../../web/static/types.d.ts" */
+/** @import { Cells, Panel } from "../../web/static/types.d.ts" */
 
 const NOTHING = "A text has only [CLS] and [SEP], and these are left out. Type a sentence.";
 const MAX_CELLS = 20_000;
@@ -101,7 +101,8 @@ export function draw(result) {
   return { marks: 1, panels };
 }
 
-/** The cosine of each token of the query with each of the passage; the best match of a row is framed. */
+/** The cosine of each token of the query with each of the passage; the best match of a row is framed.
+ *  @returns {Cells} */
 function table(result) {
   const [query, passage] = [result.query, result.passage].map((tokens) => tokens.slice(0, DRAWN));
   const cosines = result.cosines.slice(0, DRAWN).map((row) => row.slice(0, DRAWN));

@@ -5,7 +5,7 @@ import { bestPieces } from "../../web/static/site/masks.js";
 import { argmax, least, most, range, sigmoid } from "../../web/static/numbers.js";
 import { askToChange } from "../../web/static/site/question.js";
 
-/** @import { Panel } from "../../web/static/types.d.ts" */
+/** @import { Bar, Cells, Panel, TextLines, Tone } from "../../web/static/types.d.ts" */
 
 const TOP = 5; // answers
 
@@ -86,7 +86,8 @@ export function draw({ off, before, after, change, answer }) {
   return { marks: 1, panels };
 }
 
-/** The effect of each head alone; a cross marks the heads that are off. */
+/** The effect of each head alone; a cross marks the heads that are off.
+ *  @returns {Cells} */
 function switches(off, change) {
   const limit = Math.max(0.05, most(change.flat().map(Math.abs)));
   const pressed = (layer, head) =>
@@ -113,9 +114,11 @@ function switches(off, change) {
 const sorted = (places) => [...places].sort(([a, b], [c, d]) => a - c || b - d);
 const listed = (places) => sorted(places).map(placeName);
 
-/** The answer's value before and after. */
+/** The answer's value before and after.
+ *  @returns {Bar[]} */
 function bars(off, before, after) {
-  const bar = (name, value, tone = "blue") => {
+  /** @returns {Bar} */
+  const bar = (name, value, /** @type {Tone} */ tone = "blue") => {
     const words = `${name}: ${percent(value)}`;
     return { label: words, value, tone, hover: words };
   };
@@ -127,7 +130,8 @@ function bars(off, before, after) {
   return lines;
 }
 
-/** The first choices. */
+/** The first choices.
+ *  @returns {TextLines} */
 const choices = ({ candidates }) => ({
   kind: "text",
   lines: candidates.map((one) => ({ text: `${one.token}  ${percent(one.probability)}` })),

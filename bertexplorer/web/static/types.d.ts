@@ -1,5 +1,9 @@
 // The types of what the scripts hand to each other, for readers, editors and tsc. No browser loads this file.
 
+import type { Figure as Marks } from "./figure_json";
+
+export type * from "./figure_json";
+
 /** What a link of the page says: the fields of `State` in Python. Spans are written as in a link: "0:4-11,1:0-3". */
 export interface State {
   view: string;
@@ -128,165 +132,13 @@ export interface Setting {
   counts: string;
 }
 
-// Figures: `charts/marks.py` describes each field
+// Figures
 
 /** What a view shows: panels of marks; a picture of a model; or a chart of plotly. */
-export interface Figure {
-  marks?: number;
-  panels?: Panel[];
-  buttons?: { text: string; door: Door }[];
+export interface Figure extends Partial<Marks> {
   picture?: any;
   data?: any[];
   layout?: any;
-  [more: string]: any;
-}
-
-export interface Panel {
-  title?: string;
-  marks: Mark[];
-  beside?: boolean;
-  [more: string]: any;
-}
-
-export type Mark = Bars | Cells | Tiles | Lines | Points | Arcs | Tokens | Spans | Words | Histogram | Rule | Band;
-export type Tone = string;
-export type Door = Record<string, any>;  // what a press leads to: "set", "view", "picked", "text"
-
-/** Of the kinds "bars" and "columns". */
-interface Bars {
-  kind: string;
-  bars: Bar[];
-  low?: number;
-  high?: number;
-  tokens?: boolean;
-  above?: boolean;
-  axis?: boolean;
-  unit?: string;
-}
-
-interface Bar {
-  label: string;
-  value: number;
-  text?: string;
-  tone?: Tone;
-  hover?: string;
-  door?: Door | null;
-  behind?: number | null;
-  low?: number | null;
-  high?: number | null;
-  ticks?: { value: number; tone?: Tone }[];
-  bold?: boolean;
-  faint?: boolean;
-  down?: number | null;
-}
-
-interface Cells {
-  kind: string;
-  rows: string[];
-  columns: string[];
-  values: ArrayLike<number>[];
-  palette?: string;
-  low?: number;
-  high?: number;
-  text?: string[][];
-  hover?: string[][];
-  doors?: Door[][];
-  tokens?: boolean;
-  framed?: number[][];
-  crossed?: number[][];
-  numbers?: number[][];
-  verb?: string;
-  unit?: string;
-}
-
-interface Tiles {
-  kind: string;
-  picture: string;
-  rows: string[];
-  columns: string[];
-  hover: string[][];
-  doors?: Door[][];
-  framed?: number[][];
-}
-
-interface Lines {
-  kind: string;
-  steps: string[];
-  lines: {
-    name: string;
-    values: ArrayLike<number>;
-    end?: string | null;
-    tone?: Tone;
-    dash?: string;
-    hover?: string[];
-    low?: ArrayLike<number>;
-    high?: ArrayLike<number>;
-  }[];
-  scale?: string;
-  low?: number;
-  high?: number;
-  chosen?: number | null;
-  doors?: Door[];
-  unit?: string;
-}
-
-interface Points {
-  kind: string;
-  x: ArrayLike<number>;
-  y: ArrayLike<number>;
-  [more: string]: any;
-}
-
-interface Arcs {
-  kind: string;
-  left: string[];
-  right: string[];
-  links: number[][];
-  strong?: number[];
-  notes?: string[];
-  unit?: string;
-}
-
-interface Tokens {
-  kind: string;
-  tokens: { text: string; note?: string; tone?: Tone; hover?: string; door?: Door | null }[];
-}
-
-interface Spans {
-  kind: string;
-  texts: string[];
-  rows: { start: number; end: number; tone?: Tone; hover?: string }[][];
-}
-
-/** Of the kind "text". */
-interface Words {
-  kind: string;
-  lines: any[];
-}
-
-interface Histogram {
-  kind: string;
-  at: ArrayLike<number>;
-  values: ArrayLike<number>;
-  tone?: Tone;
-  hover?: string[];
-  low?: number;
-  high?: number;
-}
-
-interface Rule {
-  kind: string;
-  at: number;
-  tone?: Tone;
-  dash?: string;
-  label?: string;
-}
-
-interface Band {
-  kind: string;
-  low: number;
-  high: number;
-  label?: string;
 }
 
 // A site

@@ -35,7 +35,8 @@ export const alone = ({ first, second, hidden }, side) => ({
 });
 
 /** *passages* by their rank, {text, value, number: the value in words, own: whether it is the second text}, best first. A press
- *  opens one, with the *first* text and the others beside it. */
+ *  opens one, with the *first* text and the others beside it.
+ *  @returns {import("../types.d.ts").Panel} */
 export function passagesPanel(first, passages) {
   const others = passages.map((one) => one.text).join(" | ");
   const bars = passages.map(({ text, value, number, own }, i) => ({
