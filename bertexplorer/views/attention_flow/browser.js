@@ -5,6 +5,8 @@ import { argmax, meanRow, most, range } from "../../web/static/numbers.js";
 import { meanOf, ordinaryTokens, rescale } from "../../web/static/site/units.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Bars, Cells, Figure } from "../../web/static/types.d.ts" */
+
 const FLOW_TOKENS = 64,
   FLOW_PICKED = 8;
 const UNITS = 1_000_000; // an attention of 1 is divided into this many whole units, in which the flow is exact
@@ -157,6 +159,7 @@ export function rows({ method, tokens, about, shares, raw, positions }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   const { layer, special } = result,
     drawn = drawnPositions(result),
@@ -177,6 +180,7 @@ export function draw(result) {
   };
 }
 
+/** @returns {Cells} */
 function heat({ tokens, shares }, drawn) {
   const columns = range(shares.length, 1).map(String),
     values = drawn.map((i) => shares.map((row) => row[i]));
@@ -195,7 +199,8 @@ function heat({ tokens, shares }, drawn) {
   };
 }
 
-/** The chosen layer: a bar for the method, a tick for its raw attention. */
+/** The chosen layer: a bar for the method, a tick for its raw attention.
+ *  @returns {Bars} */
 function chosen({ method, tokens, shares, raw, layer }, drawn) {
   const bars = drawn.map((i) => {
     const hover = `${tokens[i]}: ${WORDS[method]} ${percent(shares[layer][i])}`;

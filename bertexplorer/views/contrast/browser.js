@@ -4,6 +4,8 @@ import { encodeMasked } from "../../web/static/site/masks.js";
 import { range } from "../../web/static/numbers.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure, Mark, Points } from "../../web/static/types.d.ts" */
+
 const FLOOR = 1e-4; // a word is listed only if it is at least this probable in one of the two
 const CELLS = 120,
   FAINT = 0.25; // along an axis, each about one dot wide; the opacity of one word
@@ -109,6 +111,7 @@ export function rows({ first, second, words, pieces }) {
   }));
 }
 
+/** @returns {Figure} */
 export function draw({ texts, first, second, words, pieces }) {
   const p = Float32Array.from(first, Math.exp),
     q = Float32Array.from(second, Math.exp);
@@ -125,6 +128,7 @@ export function draw({ texts, first, second, words, pieces }) {
   );
   const dots = thinOut(p, q, -low / CELLS).filter(({ id }) => Math.min(p[id], q[id]) >= 10 ** low),
     equal = [10 ** low, 1];
+  /** @type {Mark[]} */
   const marks = [
     named(
       "blue",
@@ -161,7 +165,8 @@ export function draw({ texts, first, second, words, pieces }) {
   return { marks: 1, panels: [{ x: texts[0], y: texts[1], marks }] };
 }
 
-/** The words that are more likely in one of the sentences, with their names. */
+/** The words that are more likely in one of the sentences, with their names.
+ *  @returns {Points} */
 function named(tone, words) {
   const x = words.map((word) => Math.exp(word.first)),
     y = words.map((word) => Math.exp(word.second));

@@ -4,6 +4,8 @@ import { encodeMasked } from "../../web/static/site/masks.js";
 import { argmax, most, sum, topk } from "../../web/static/numbers.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const MAX_MASKS = 20;
 
 export async function run(bert, text, { beam_width: width }) {
@@ -96,6 +98,7 @@ export function rows({ fillings }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw({ positions, fillings }) {
   const rows = positions.map((_, i) => `mask ${i + 1}`),
     columns = fillings.map(({ method }) => method);

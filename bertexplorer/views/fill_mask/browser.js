@@ -3,6 +3,8 @@ import { grouped, percent, quote } from "../../web/static/site/wording.js";
 import { encodeMasked, parseWords, scoreWords } from "../../web/static/site/masks.js";
 import { entropyBits, rankOf, topk } from "../../web/static/numbers.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const MAX_BLANKS = 20,
   DRAWN = 12; // masks that are answered; answers drawn for each mask when there are several
 
@@ -55,6 +57,7 @@ export function rows({ blanks }) {
   });
 }
 
+/** @returns {Figure} */
 export function draw({ blanks }) {
   const several = blanks.length > 1;
   const panels = blanks.map((blank, i) => ({

@@ -29,6 +29,8 @@ import {
   topk,
 } from "../../web/static/numbers.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const ANSWERS = 6,
   RAISED = 3,
   NUMBERS = 10,
@@ -198,6 +200,7 @@ export function rows({ bert, pass, tokens, positions, inputs, layers, followed }
 
 // The picture.
 
+/** @returns {Figure} */
 export function draw(result) {
   const { tokens, special, others, followed, layers, open, inputs } = result;
   const count = tokens.length + (others > 0);

@@ -3,6 +3,8 @@ import { decimal, quote } from "../../web/static/site/wording.js";
 import { inputParts, longestPiece } from "../../web/static/site/inputs.js";
 import { argmax, cosine, length, range } from "../../web/static/numbers.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 export async function run(bert, text, { clip }) {
   const encoding = bert.tokenizer.encode(text);
   const { picked } = encoding;
@@ -37,6 +39,7 @@ export function rows({ token, position, parts, vectors }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw({ parts, vectors, cosines, limits }) {
   const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part));
   const rounded = (row, digits) =>

@@ -14,7 +14,7 @@ import { ordinaryTokens, placesInPair } from "../../web/static/site/units.js";
 import { baseline, layerOf, unit } from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
-/** @import { Cells, Panel } from "../../web/static/types.d.ts" */
+/** @import { Cells, Figure, Panel } from "../../web/static/types.d.ts" */
 
 const NOTHING = "A text has only [CLS] and [SEP], and these are left out. Type a sentence.";
 const MAX_CELLS = 20_000;
@@ -93,6 +93,7 @@ export function rows({ query, passage, cosines, matches, score }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   /** @type {Panel[]} */
   const panels = [{ title: "the best match of each row is framed", marks: [table(result)] }];

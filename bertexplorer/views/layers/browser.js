@@ -11,6 +11,8 @@ import { argmax, entropyBits, most, range, rankOf, topk } from "../../web/static
 import { onePiece } from "../../web/static/site/question.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Cells, Figure, Lines } from "../../web/static/types.d.ts" */
+
 const MAX_FOLLOWED = 8,
   FINAL = 3; // words that are followed; final answers, if none is named
 const DRAWN = 5; // answers of a layer
@@ -97,9 +99,13 @@ export function rows({ position, layers, followed }) {
   });
 }
 
+/** @returns {Figure} */
 export function draw({ layers, followed }) {
   const steps = ["in", ...range(layers.length - 1, 1).map(String)];
-  const lines = (lines, scale = "linear") => [{ kind: "lines", steps, lines, scale }];
+  /** @returns {Lines[]} */
+  const lines = (lines, /** @type {Lines["scale"]} */ scale = "linear") => [
+    { kind: "lines", steps, lines, scale },
+  ];
   return {
     marks: 1,
     panels: [
@@ -113,7 +119,8 @@ export function draw({ layers, followed }) {
   };
 }
 
-/** A row for each layer from the input down, the first choice on the left. */
+/** A row for each layer from the input down, the first choice on the left.
+ *  @returns {Cells} */
 function answers(layers) {
   const rows = layers.map((_, layer) => layerName(layer)),
     best = layers.map(({ candidates }) => candidates.slice(0, DRAWN));

@@ -4,6 +4,8 @@ import { longestPiece } from "../../web/static/site/inputs.js";
 import { dot, length, mean, median, range, topk } from "../../web/static/numbers.js";
 import { once } from "../../web/static/site/vectors.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const MAX_TOKENS = 3;
 
 export async function run(bert, text, { count, order }) {
@@ -60,6 +62,7 @@ export function rows({ found }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw({ found, order }) {
   const isCosine = order === "cosine",
     measured = (one) => (isCosine ? one.cosine : one.dot);

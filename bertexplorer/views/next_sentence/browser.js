@@ -12,6 +12,8 @@ import { parseTexts } from "../../web/static/site/passages.js";
 import { encodePair } from "../../web/static/site/question.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Bars, Figure, Panel } from "../../web/static/types.d.ts" */
+
 const SHOWN = 30,
   TONES = ["blue", "orange"]; // tokens of a segment that are drawn; of segments 0 and 1
 
@@ -86,6 +88,7 @@ export function rows({ forward, backward, candidates }) {
   }));
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   const { forward, backward, candidates } = result;
   const ways = [
@@ -97,7 +100,9 @@ export function draw(result) {
       score,
     ),
   );
+  /** @returns {Bars[]} */
   const barsOf = (bars) => [{ kind: "bars", bars, high: 1, above: true }];
+  /** @type {Panel[]} */
   const panels = [
     {
       title: "What BERT reads, with segment ids",

@@ -3,6 +3,8 @@ import { counted, decimal, grouped, percent, quote } from "../../web/static/site
 import { argmax, most as largest, range, rankOf, sum } from "../../web/static/numbers.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const MOST = 4; // bits up to which all figures have one scale
 
 export async function run(bert, text, { hide, most }) {
@@ -56,6 +58,7 @@ export function rows({ scored }) {
   }));
 }
 
+/** @returns {Figure} */
 export function draw({ scored }) {
   const bars = scored.map(({ token, logProbability, probability, rank }) => {
     const bits = -logProbability / Math.LN2,

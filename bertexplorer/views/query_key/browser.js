@@ -17,6 +17,8 @@ import {
 } from "../../web/static/site/heads.js";
 import { argmax, mean, most, range, sum } from "../../web/static/numbers.js";
 
+/** @import { Bars, Cells, Figure } from "../../web/static/types.d.ts" */
+
 const MAX_ROWS = 100_000; // of an exported file
 const DRAWN = 40,
   LETTERS = 12; // tokens; letters of one in a button
@@ -106,9 +108,11 @@ const strongest = ({ weights }, count) =>
     .slice(0, count)
     .sort((i, j) => i - j);
 
+/** @returns {Figure} */
 export function draw(result) {
   const drawn = strongest(result, DRAWN),
     { tokens, position, link } = result;
+  /** @type {Figure} */
   const figure = {
     marks: 1,
     panels: [
@@ -135,7 +139,8 @@ export function draw(result) {
 const rounded = (row) => row.map((one) => Math.round(1e4 * one) / 1e4);
 const furthest = (values) => most(values.map(Math.abs)) || 1;
 
-/** The query itself, on its own scale. */
+/** The query itself, on its own scale.
+ *  @returns {Cells} */
 function queryCells({ query }) {
   return {
     kind: "cells",
@@ -150,7 +155,8 @@ function queryCells({ query }) {
   };
 }
 
-/** Orange lowers the score, blue raises it. */
+/** Orange lowers the score, blue raises it.
+ *  @returns {Cells} */
 function productCells({ tokens, position, query, keys, products }, drawn) {
   const largest = furthest(drawn.flatMap((j) => products[j]));
   const product = (i, key) => `${decimal(query[i])} × ${decimal(key)} = ${decimal(query[i] * key)}`;
@@ -169,7 +175,8 @@ function productCells({ tokens, position, query, keys, products }, drawn) {
   };
 }
 
-/** The weight of each token, with its score: the scaled sum of its row. */
+/** The weight of each token, with its score: the scaled sum of its row.
+ *  @returns {Bars} */
 function weightBars({ tokens, query, sums, scores, weights }, drawn) {
   const root = Math.sqrt(query.length).toFixed(2);
   const bars = drawn.map((j) => ({

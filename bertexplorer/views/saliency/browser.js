@@ -14,6 +14,8 @@ import { ask } from "../../web/static/site/question.js";
 import { unitsOf } from "../../web/static/site/units.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Bar, Figure, Mark } from "../../web/static/types.d.ts" */
+
 const PASS_TOKENS = 16_384,
   FEWEST = 16; // tokens that are read in all; groups of words in a long text
 const DRAWN = 40; // units
@@ -81,6 +83,7 @@ export function rows({ target, answer, value, units }) {
   }));
 }
 
+/** @returns {Figure} */
 export function draw({ answer, units }) {
   const parts = shares(units);
   const strongest = range(units.length)
@@ -91,7 +94,8 @@ export function draw({ answer, units }) {
     const { label, score, special } = units[i],
       text = signed(score);
     const hover = `${label}, occlusion: ${text}, ${signed(100 * parts[i], 0)} % of the total`;
-    return {
+    /** @type {Bar} */
+    const bar = {
       label,
       value: score,
       text,
@@ -99,13 +103,22 @@ export function draw({ answer, units }) {
       hover,
       ...(special && { faint: true }),
     };
+    return bar;
   });
-  const against = { text: "◀", tone: "orange" },
-    name = { text: ` against ${answer} for ` },
-    towards = { text: "▶", tone: "blue" };
+  /** @type {Mark[]} */
   const marks = [
     { kind: "bars", bars, tokens: true },
-    { kind: "text", lines: [[against, name, towards, { text: ", in nats" }]] },
+    {
+      kind: "text",
+      lines: [
+        [
+          { text: "◀", tone: "orange" },
+          { text: ` against ${answer} for ` },
+          { text: "▶", tone: "blue" },
+          { text: ", in nats" },
+        ],
+      ],
+    },
   ];
   return {
     marks: 1,

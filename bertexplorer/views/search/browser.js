@@ -12,6 +12,8 @@ import {
 } from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure, Mark, StyledWords } from "../../web/static/types.d.ts" */
+
 const MAX_LINES = 10_000,
   SHOWN = 480; // letters of a line under the pointer
 
@@ -62,6 +64,7 @@ export async function run(bert, text, options, inputs) {
 
 export const rows = ({ hits, chance }) => hits.map((hit) => ({ ...hit, random_sentences: chance }));
 
+/** @returns {Figure} */
 export function draw({ hits, chance }) {
   const bars = hits.map((hit) => ({
     label: hit.label ? `${hit.text} (${hit.label})` : hit.text,
@@ -70,10 +73,12 @@ export function draw({ hits, chance }) {
     hover: hover(hit),
     ticks: [{ value: chance }],
   }));
+  /** @type {StyledWords[]} */
   const key = [
     { text: "┃", tone: "orange" },
     { text: ` two random sentences, ${decimal(chance)}` },
   ];
+  /** @type {Mark[]} */
   const marks = [
     { kind: "bars", bars, high: 1, above: true, axis: true },
     { kind: "text", lines: [key] },

@@ -32,6 +32,8 @@ import {
 } from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure, Panel } from "../../web/static/types.d.ts" */
+
 // lines whose pairs tell what chance gives; texts that are compared with each other
 const MAX_LINES = 300,
   MAX_CELLS = 20_000,
@@ -208,6 +210,7 @@ export function rows({ matrix, rows: down, columns, similarity, gap }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   return {
     marks: 1,
@@ -215,7 +218,8 @@ export function draw(result) {
   };
 }
 
-/** What each two words add. */
+/** What each two words add.
+ *  @returns {Panel} */
 function words({ matrix, rows: across, columns }) {
   const furthest = most(matrix.flat().map(Math.abs)) || 1,
     numbered = columns.length <= NUMBERED;
@@ -245,7 +249,8 @@ function words({ matrix, rows: across, columns }) {
   };
 }
 
-/** The cosine of each two of several texts. A press on a cell opens the pair. */
+/** The cosine of each two of several texts. A press on a cell opens the pair.
+ *  @returns {Panel} */
 function groupPanel({ group, table }) {
   const numbered = group.length <= NUMBERED,
     apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
@@ -277,7 +282,8 @@ function groupPanel({ group, table }) {
   };
 }
 
-/** How many pairs of unrelated lines have each cosine. */
+/** How many pairs of unrelated lines have each cosine.
+ *  @returns {Panel} */
 function chancePanel({ chance, similarity, ownLines }) {
   const low = Math.min(chance[0], similarity),
     high = Math.max(chance.at(-1), similarity),

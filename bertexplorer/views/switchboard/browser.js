@@ -5,7 +5,7 @@ import { bestPieces } from "../../web/static/site/masks.js";
 import { argmax, least, most, range, sigmoid } from "../../web/static/numbers.js";
 import { askToChange } from "../../web/static/site/question.js";
 
-/** @import { Bar, Cells, Panel, TextLines, Tone } from "../../web/static/types.d.ts" */
+/** @import { Bar, Cells, Figure, Panel, TextLines, Tone } from "../../web/static/types.d.ts" */
 
 const TOP = 5; // answers
 
@@ -66,6 +66,7 @@ export function rows({ answer, off, before, after, change }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw({ off, before, after, change, answer }) {
   /** @type {Panel[]} */
   const panels = [

@@ -4,6 +4,8 @@ import { encodeMasked, parseWords, scoreWords } from "../../web/static/site/mask
 import { argmax, least, most, sum, topk } from "../../web/static/numbers.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure } from "../../web/static/types.d.ts" */
+
 const MAX_FILLINGS = 64,
   SLOT = /\{([^{}|]*(?:\|[^{}|]*)+)\}/;
 
@@ -105,6 +107,7 @@ export function rows({ fillings, texts, words, probabilities }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw({ fillings, texts, words, probabilities }) {
   const text = probabilities.map((line) => line.map(percent));
   return {

@@ -14,6 +14,8 @@ import { most, range, sum } from "../../web/static/numbers.js";
 import { alone } from "../../web/static/site/passages.js";
 import { placesInPair } from "../../web/static/site/units.js";
 
+/** @import { Figure, Panel } from "../../web/static/types.d.ts" */
+
 const CHUNK = 64; // tokens whose logits are in memory at once
 const NAMES = ["first", "second"];
 const DENSE = 0.02; // share of the vocabulary beyond which the weights are not sparse
@@ -132,6 +134,7 @@ export function rows({ texts, common }) {
   ];
 }
 
+/** @returns {Figure} */
 export function draw({ texts, common }) {
   const of = (i) => (texts.length === 2 ? `the ${NAMES[i]} text` : "the text");
   const lists = [
@@ -149,7 +152,8 @@ export function draw({ texts, common }) {
   };
 }
 
-/** A bar for each of *terms*. Among those that both texts share, a piece that both have is pale. */
+/** A bar for each of *terms*. Among those that both texts share, a piece that both have is pale.
+ *  @returns {Panel} */
 function weights(title, terms, tone) {
   const bars = terms.map((term) => ({
     label: term.word,

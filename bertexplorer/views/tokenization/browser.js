@@ -3,6 +3,8 @@ import { clip, quote } from "../../web/static/site/wording.js";
 import { inputParts } from "../../web/static/site/inputs.js";
 import { cosine, length, mean, most, range } from "../../web/static/numbers.js";
 
+/** @import { Cells, Figure, Panel } from "../../web/static/types.d.ts" */
+
 const LONGEST = 100; // characters of a word that has pieces
 const SHOWN = 64,
   STEPS = 18,
@@ -92,6 +94,7 @@ export function rows({ tokens, ids, segments, norms, cosines }) {
   }));
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   const words = wordsToDraw(result),
     all = cutWords(result).length;
@@ -117,7 +120,8 @@ function wordsToDraw(result) {
   });
 }
 
-/** A line for each step: the part already matched is blank, then the piece of this step, then the rest. */
+/** A line for each step: the part already matched is blank, then the piece of this step, then the rest.
+ *  @returns {Cells} */
 function cuts(words) {
   const width = Math.max(
     16,
@@ -163,7 +167,8 @@ function hoverOf({ text, steps, reason }, i) {
   return `${text}, step ${i + 1}: ${steps[i].piece}, ${steps[i].rest ? `then ${steps[i].rest} is left` : "nothing is left"}`;
 }
 
-/** A column for each vector with its own scale, a bar for each token. */
+/** A column for each vector with its own scale, a bar for each token.
+ *  @returns {Panel[]} */
 function lengths({ tokens, ids, segments, norms, cosines }) {
   const columns = Object.entries({ ...norms, cosine: cosines });
   return columns.map(([name, all], column) => {

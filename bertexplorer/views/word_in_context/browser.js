@@ -11,6 +11,8 @@ import {
   TONES,
 } from "../../web/static/site/words.js";
 
+/** @import { Cells, Figure, Line, Lines } from "../../web/static/types.d.ts" */
+
 const MAX_OCCURRENCES = 40,
   NUMBERED = 9; // occurrences up to which cells show their numbers
 
@@ -76,6 +78,7 @@ export function rows({ occurrences, cosines: all, pairs, baseline: random }) {
   });
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   const above = result.subtract ? " above random words" : "";
   return {
@@ -88,7 +91,8 @@ export function draw(result) {
   };
 }
 
-/** The cosine of each two occurrences. */
+/** The cosine of each two occurrences.
+ *  @returns {Cells} */
 function matrix({ occurrences, cosines: all, pairs, baseline: random, layer, subtract }) {
   const places = range(occurrences.length),
     less = (at) => (subtract ? random[at] : 0);
@@ -125,7 +129,8 @@ function written(occurrence, length) {
   return excerpt(occurrence, length - [...sense].length) + sense;
 }
 
-/** The mean cosine of the occurrences after each layer: above that of random words, or beside it. */
+/** The mean cosine of the occurrences after each layer: above that of random words, or beside it.
+ *  @returns {Lines} */
 function curves({ within, between, mean: all, baseline: random, layer, subtract }) {
   const less = (values) => values.map((one, at) => one - (subtract ? random[at] : 0)); // as in the cells
   const lines = within
@@ -137,7 +142,13 @@ function curves({ within, between, mean: all, baseline: random, layer, subtract 
   return { kind: "lines", steps, lines, high: 1, chosen: layer, doors };
 }
 
-function line(name, values, tone = "blue", dash = "solid") {
+/** @returns {Line} */
+function line(
+  name,
+  values,
+  /** @type {Line["tone"]} */ tone = "blue",
+  /** @type {Line["dash"]} */ dash = "solid",
+) {
   const hover = values.map((value, layer) => `${name}, ${layerName(layer)}: ${value.toFixed(2)}`);
   return { name, values, end: `${values.at(-1).toFixed(2)} ${name}`, tone, dash, hover };
 }

@@ -19,6 +19,8 @@ import {
 } from "../../web/static/site/words.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
+/** @import { Figure, Line, Lines } from "../../web/static/types.d.ts" */
+
 const MAX_PATHS = 7,
   CROWD = 400; // other tokens that are drawn
 const SPANNED = {
@@ -108,6 +110,7 @@ export function rows({ occurrences, paths, toInput }) {
   );
 }
 
+/** @returns {Figure} */
 export function draw(result) {
   const { apart, explained, occurrences } = result;
   return {
@@ -180,11 +183,13 @@ function plane({ crowd: all, paths, layer, tokens: names, occurrences, toInput }
   ];
 }
 
-/** How alike the paths are, layer by layer; of a single one, its cosine with its own input. */
+/** How alike the paths are, layer by layer; of a single one, its cosine with its own input.
+ *  @returns {Lines} */
 function curve({ apart, toInput: [first], occurrences: [{ word }], layer }) {
   const values = apart ?? first,
     name = apart ? "with each other" : clip(word, 8);
   const hover = values.map((value, at) => `${name}, ${layerName(at)}: ${value.toFixed(2)}`);
+  /** @type {Line} */
   const line = {
     name,
     values: values.map(rounded),

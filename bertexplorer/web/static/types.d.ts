@@ -137,7 +137,7 @@ export interface Setting {
 /** What a view shows: panels of marks; a picture of a model; or a chart of plotly. */
 export interface Figure extends Partial<Marks> {
   picture?: any;
-  data?: any[];
+  data?: any;
   layout?: any;
 }
 
