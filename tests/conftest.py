@@ -1,5 +1,6 @@
 """Fixtures for all tests: tiny checkpoints, the bundled one, and the optional shared ones."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -46,6 +47,13 @@ LONGEST = (  # files of tests that take half a minute and more, the longest firs
 )  # fmt: skip
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected, two million objects, out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the slowest files first, so that no process is left with one of them at the end."""
     order = {name: place for place, name in enumerate(LONGEST)}
@@ -63,6 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def selects_precision(file: Path) -> bool:
     """Whether the tests of *file* let `auto` select a precision."""
     return '"auto"' in file.read_text("utf-8")
+
+
+def pytest_runtest_setup() -> None:
+    torch.set_num_threads(1)  # whatever a test before left
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import types
+from docs import figure_types
 from tests.conftest import ROOT
 
 FOLDERS = "bertexplorer/web/static", "bertexplorer/views"
@@ -47,4 +47,4 @@ def test_an_import_of_nothing_would_be_found(tmp_path: Path) -> None:
 
 
 def test_the_types_of_a_figure_are_those_of_its_classes() -> None:
-    assert types.TARGET.read_text("utf-8") == types.written(), "run python -m docs.types"
+    assert figure_types.TARGET.read_text("utf-8") == figure_types.written(), "run python -m docs.figure_types"

@@ -9,8 +9,7 @@ stands for all of them. What is reported covers the whole vocabulary, at positio
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from bertexplorer.engine.vectors import word_vectors
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.heads import MaskedLM
+from bertexplorer.model.scheduler import torch_threads
 from bertexplorer.model.text import Encoding
 
 FILE = "tuned-lens.safetensors"  # beside the weights that it belongs to
@@ -173,24 +173,13 @@ def fit(
     for step, batch in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / len(batches))
-        with checkpoint.scheduler.slot(heavy=True), one_thread():
+        with checkpoint.scheduler.slot(heavy=True), torch_threads(1):
             rows = batch.to(states.device)
             value = loss(states[rows] + scale * F.linear(states[rows] / scale, weight, bias), rows)
             weight.grad, bias.grad = torch.autograd.grad(value, (weight, bias))  # none for the checkpoint's own weights
             optimiser.step()
         count(len(batch))
     return (scale[:, None] * weight / scale).detach(), (scale * bias).detach()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A block of short operations, between which several threads would wait for each other on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def sample_vocabulary(

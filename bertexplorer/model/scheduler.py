@@ -14,6 +14,20 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """A block in which an operation of torch has *count* threads. With one, those of short operations do not wait for
+    each other on a busy machine."""
+    import torch  # only now, as the page does not need it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @dataclass(eq=False)
 class PendingCall:
     """A call that may be computed in a batch with others."""

@@ -21,12 +21,12 @@ from torch import nn
 from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Answerer, opening
-from bertexplorer.engine.tuned_lens import one_thread
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
+from bertexplorer.model.scheduler import torch_threads
 from bertexplorer.model.sentence_encoder import Normalize
 from bertexplorer.site import pages, weights
 from bertexplorer.site.content import page, write_json, write_lessons
@@ -79,7 +79,7 @@ def write(
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
     catalogue = LessonCatalogue.of(library.settings)
     tell("Measuring what fewer bits change")
-    with one_thread():  # hundreds of short passes
+    with torch_threads(1):  # hundreds of short passes
         choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
     chosen = choice.kind
     clean(out)
@@ -102,7 +102,7 @@ def write(
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
-    with one_thread():  # thousands of short passes
+    with torch_threads(1):  # thousands of short passes
         recorded = record(answerer, catalogue, first, described["card"], keep, tell)
         openings = record_openings(answerer, first, described["card"], keep)
         write_lessons(answerer, catalogue, first, out, tell)

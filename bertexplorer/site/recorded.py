@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -17,6 +18,7 @@ from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.recording import PREFIX
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.site.pages import defaults_of, offered, supports
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import Example
@@ -38,22 +40,25 @@ def record(
 ) -> dict[str, str]:
     """Record the answers to states that a browser cannot compute. *write* stores a part by its name. Returns the name
     of the answer to each state, by `key_of`. *card*: what the page shows of the site's checkpoint."""
-    known: dict[str, str] = {}
+    wanted: dict[str, tuple[State, bool]] = {}
     for state, of_example in states(answerer, catalogue, first):
-        key = key_of(state)
-        if key in known:
-            continue
+        wanted.setdefault(key_of(state), (state, of_example))
+
+    def record_one(key: str) -> bool:
+        state, of_example = wanted[key]
         tell(f"Recording {VIEWS[state.view].title}")
         answer = answer_to(answerer, first, state)
         if answer is None:
-            continue
+            return False
+        own = card if state.checkpoint == first.checkpoint else None
+        write(name_of(key), as_recorded(answer, state, own, of_example))
         export = perform(answerer, first, Call("export", "json", "", {"state": state_json(state)}))
-        known[key] = name_of(key)
-        write(
-            known[key], as_recorded(answer, state, card if state.checkpoint == first.checkpoint else None, of_example)
-        )
-        write(f"{known[key]}.rows", json.loads(export.body)["rows"])
-    return known
+        write(f"{name_of(key)}.rows", json.loads(export.body)["rows"])
+        return True
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        recorded = list(pool.map(record_one, wanted))
+    return {key: name_of(key) for key, is_there in zip(wanted, recorded, strict=True) if is_there}
 
 
 def record_openings(

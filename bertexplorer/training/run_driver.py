@@ -39,7 +39,6 @@ class RunDriver(ABC):
         self.device = device
         self.state = LoopState()
         self.threads = threads or available_cores()
-        torch.set_num_threads(self.threads)
         self.bf16 = resolve(precision, device) == torch.bfloat16
 
     @abstractmethod

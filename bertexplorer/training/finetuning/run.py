@@ -102,6 +102,7 @@ class FinetuningRun(RunDriver):
         super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
 
     def events(self) -> Iterator[Event]:
+        torch.set_num_threads(self.threads)
         learner, train_items, dev = self.learner()
         optimiser = self.optimiser(learner)
         commit = yield from self.newest_commit()

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bertexplorer.model.scheduler import torch_threads
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import FinetuningRun
@@ -20,8 +21,14 @@ def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
     tell("Loading the checkpoint…")
     spec, train_rows, dev_rows = specs.read_run(folder)
     run = FinetuningRun(folder, spec, train_rows, dev_rows, lambda: False)
+    with torch_threads(run.threads):
+        return measure(run, tell)
+
+
+def measure(run: FinetuningRun, tell: Callable[[str], object]) -> dict[str, float]:
+    """The steps and the evaluation of `dry_run`."""
     learner, items, dev = run.learner()
-    tuning, batches = spec.tuning, run.batches(learner, items)
+    tuning, batches = run.spec.tuning, run.batches(learner, items)
     optimiser = run.optimiser(learner)
     workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
     steps = train(

@@ -73,6 +73,7 @@ class PretrainingRun(RunDriver):
         super().__init__(folder, stop, threads=running.threads, precision=running.precision, device=device)
 
     def events(self) -> Iterator[Event]:
+        torch.set_num_threads(self.threads)
         tokenizer, shards = yield from self.read()
         train_masks, held_out_masks = heldout.split_masks(shards, self.held_out_hashes(shards))
         pool = DocumentPool(shards, [self.spec.weight(s.name) for s in shards], train_masks)

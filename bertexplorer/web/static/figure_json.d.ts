@@ -1,5 +1,5 @@
 // The JSON of a figure, in which what is as usual is left out; charts/marks.py describes each field.
-// Written by docs/types.py.
+// Written by docs/figure_types.py.
 
 export type Tone = "blue" | "pale" | "orange" | "green" | "grey" | "pink" | "ochre" | "sky" | "brown";
 export type Palette = "shades" | "signed" | "root" | "strong" | "groups";

@@ -1,6 +1,6 @@
 """Writes bertexplorer/web/static/figure_json.d.ts, the types of a figure's JSON, from the classes of charts/marks.py.
 
-python -m docs.types     after a change of a mark; a test holds the file to the code
+python -m docs.figure_types     after a change of a mark; a test holds the file to the code
 """
 
 import sys
@@ -17,7 +17,7 @@ from bertexplorer.charts import marks
 
 TARGET = Path(__file__).parents[1] / "bertexplorer" / "web" / "static" / "figure_json.d.ts"
 HEAD = """// The JSON of a figure, in which what is as usual is left out; charts/marks.py describes each field.
-// Written by docs/types.py.
+// Written by docs/figure_types.py.
 """
 SIMPLE: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
 SIMPLE |= {marks.Numbers: "ArrayLike<number>", Any: "ArrayLike<number>[]"}  # a table of cells has any form in Python
