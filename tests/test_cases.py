@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+import torch
 
 from bertexplorer.charts import style
 from bertexplorer.core.state import State, from_link, read_spans, shift_spans, to_link, write_spans
@@ -23,6 +24,7 @@ from bertexplorer.learn.lesson import Block, read_lesson
 from bertexplorer.learn.numbers import readings
 from bertexplorer.learn.prose import inline
 from bertexplorer.model.load import load
+from bertexplorer.model.sentence_encoder import SIMILARITIES, Dense, Normalize, SentenceEncoder, Step, Truncate
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.site.finds import find_key
 from bertexplorer.site.tokens import describe
@@ -68,6 +70,53 @@ WRITERS: dict[str, Callable[..., str]] = {"counted": counted, "ordinal": next_se
 def test_numbers_and_names_in_sentences(function: str, given: list[Any], text: Any) -> None:
     write: Callable[..., Any] = WRITERS.get(function) or getattr(style, function)
     assert write(*given) == text
+
+
+# The vector of a text
+
+
+def made(step: dict[str, Any]) -> Step:
+    """A step of a case, with its weights."""
+    if step["kind"] == "normalize":
+        return Normalize()
+    if step["kind"] == "truncate":
+        return Truncate(step["size"])
+    weight, bias = torch.tensor(step["weight"]).float(), step["bias"]
+    linear = torch.nn.Linear(weight.shape[1], len(weight), bias=bias is not None)
+    with torch.no_grad():
+        linear.weight.copy_(weight)
+        if bias is not None:
+            linear.bias.copy_(torch.tensor(bias))
+    return Dense(linear, step["activation"])
+
+
+VECTORS = table("sentence_encoders")
+
+
+@pytest.mark.parametrize("case", VECTORS["vectors"], ids=lambda case: "-".join(case["modes"]))
+def test_a_vector_of_a_text(case: dict[str, Any]) -> None:
+    encoder = SentenceEncoder(tuple(case["modes"]), tuple(map(made, case.get("steps", ()))))
+    tokens, unpooled = torch.tensor(case["tokens"]).float(), case.get("unpooled", 0)
+    found = encoder.transform(encoder.pool(tokens, unpooled)[None])[0]
+    assert found.tolist() == pytest.approx(case["vector"], abs=1e-6)
+    if encoder.is_sum:
+        assert encoder.parts(tokens, unpooled).sum(0).tolist() == pytest.approx(case["vector"], abs=1e-6)
+
+
+@pytest.mark.parametrize(("measure", "first", "second", "value"), VECTORS["similarities"])
+def test_a_similarity(measure: str, first: list[float], second: list[float], value: float) -> None:
+    found = SIMILARITIES[measure](torch.tensor([first]).float(), torch.tensor([second]).float())
+    assert found.tolist() == pytest.approx([value])
+
+
+@pytest.mark.parametrize(("known", "usual", "name", "before"), VECTORS["prompts"])
+def test_a_prompt(known: dict[str, str], usual: str, name: str | None, before: str) -> None:
+    encoder = SentenceEncoder(prompts=known, default_prompt=usual)
+    if before.startswith("files"):
+        with pytest.raises(ExplorerError, match=before):
+            encoder.prompt(name)
+    else:
+        assert encoder.prompt(name) == before
 
 
 STATISTICS: dict[str, Callable[..., Any]] = {

@@ -23,5 +23,7 @@ def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}{measured}.",
         file=sys.stderr,
     )
+    left_out = ", ".join(written["left_out"])
+    print(f"Left out, as this checkpoint or a browser does not answer them: {left_out}.", file=sys.stderr)
     print(f"python -m http.server --directory {flags.out}")
     return 0

@@ -16,11 +16,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bertexplorer.engine import gradients, progress
 from bertexplorer.engine.inference import check_finite, forward
+from bertexplorer.engine.vectors import sentence_encoder_of, states_of
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
+LAST = -1  # the layer
 STEPS = 16  # points of the Gauss-Legendre quadrature between the masks and the text
 CHUNK = 4096  # tokens whose derivatives are taken at once
 MAX_TOKENS = 64  # of a text whose rows are integrated: each of its tokens takes STEPS passes with a derivative
@@ -37,12 +39,13 @@ class Parts:
 
 
 def token_parts(
-    checkpoint: Checkpoint, encoding: Encoding, sentence_encoder: SentenceEncoder, *, integrate: bool = False
+    checkpoint: Checkpoint, encoding: Encoding, pooling: str | SentenceEncoder, *, integrate: bool = False
 ) -> Parts:
-    """The Parts of the vector that *sentence_encoder* makes at the last layer; integrated gradients if *integrate*, or
-    if the vector is no sum. fp32 on the CPU. Raises ExplorerError if a number is not finite, and for a long text whose
-    rows would have to be integrated."""
-    tokens = forward(checkpoint, [encoding]).hidden[-1][0]
+    """The Parts of the vector that a *pooling*, as in `sentence_vectors`, makes at the last layer; integrated gradients
+    if *integrate*, or if the vector is no sum. fp32 on the CPU. Raises ExplorerError if a number is not finite, and for
+    a long text whose rows would have to be integrated."""
+    sentence_encoder = sentence_encoder_of(checkpoint, pooling) if isinstance(pooling, str) else pooling
+    tokens = states_of(forward(checkpoint, [encoding]), LAST, pooling)[0]
     pooled = sentence_encoder.pool(tokens.float(), encoding.unpooled)
     vector = check_finite(checkpoint, sentence_encoder.transform(pooled[None].cpu()))[0]
     if sentence_encoder.is_sum and not integrate:
@@ -52,12 +55,12 @@ def token_parts(
             f"A text has {len(encoding):,} tokens. Integrated gradients of a whole vector read {MAX_TOKENS} at most. "
             "Shorten the text, or let the view show the last layer of a checkpoint that pools the mean."
         )
-    rows, start = integrated_rows(checkpoint, encoding, sentence_encoder)
+    rows, start = integrated_rows(checkpoint, encoding, sentence_encoder, pooling)
     return Parts(rows, vector, start, exact=False)
 
 
 def integrated_rows(
-    checkpoint: Checkpoint, encoding: Encoding, sentence_encoder: SentenceEncoder
+    checkpoint: Checkpoint, encoding: Encoding, sentence_encoder: SentenceEncoder, pooling: str | SentenceEncoder
 ) -> tuple[Float[Tensor, "t e"], Float[Tensor, " e"]]:
     """(a row for each token, the vector of the text of masks). Special tokens are not changed, so their rows are 0."""
     encoder = gradients.to_fp32(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
@@ -68,8 +71,8 @@ def integrated_rows(
 
     def read(words: Tensor) -> Tensor:
         """The vectors of b texts, b x e, from their word vectors, b x t x d."""
-        last = encoder.from_embeddings(encoder.embeddings.finish(words)).last
-        return sentence_encoder.embed(last, encoding.unpooled)
+        passed = encoder.from_embeddings(encoder.embeddings.finish(words))
+        return sentence_encoder.embed(states_of(passed, LAST, pooling), encoding.unpooled)
 
     # 1. Points on the line from the masks to the text, and a direction for every token.
     nodes, weights = (torch.tensor(part, dtype=end.dtype, device=end.device) for part in leggauss(STEPS))

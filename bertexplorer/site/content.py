@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -43,13 +43,11 @@ def page(
     library: CheckpointRegistry,
     catalogue: LessonCatalogue,
     first: State,
-    recorded: dict[str, str],
+    shown: Collection[str],
     card: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The schema of the page: views that run in a browser, and those of which something is *recorded*. *card*: what the
-    page shows of the checkpoint."""
+    """The schema of the page with the views that are *shown*. *card*: what the page shows of the checkpoint."""
     schema = page_schema(library.settings)
-    shown = {json.loads(key)[0] for key in recorded}
     views = {
         name: {
             **view,
@@ -62,11 +60,16 @@ def page(
             "several": False,
         }
         for name, view in schema["views"].items()
-        if offered(name) or name in shown
+        if name in shown
+    }
+    behind = {
+        title: {**door, "views": [name for name in door["views"] if name in shown]}
+        for title, door in schema["doors"].items()
     }
     return {
         **schema,
         "views": views,
+        "doors": {title: door for title, door in behind.items() if door["views"]},
         "twins": twins(),
         "precisions": ["auto"],
         "comparisons": ["", "another text"],

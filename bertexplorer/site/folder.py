@@ -27,11 +27,11 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.scheduler import torch_threads
-from bertexplorer.model.sentence_encoder import Normalize
-from bertexplorer.site import pages, weights
+from bertexplorer.site import pages, vectors, weights
 from bertexplorer.site.content import page, write_json, write_lessons
-from bertexplorer.site.graph import Graphs, export
-from bertexplorer.site.recorded import record, record_openings
+from bertexplorer.site.graph import Graphs, export, named_tensors
+from bertexplorer.site.pages import offered
+from bertexplorer.site.recorded import record, record_openings, suited
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry, with_checkpoint
 from bertexplorer.version import __version__
@@ -58,8 +58,8 @@ def write(
     tell: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
     """Write the site of the checkpoint *name* (by default the page's own) into *out*, an empty folder or that of an
-    earlier site. Returns the kind of weights, how far it moves a probability at how many masks, and the bytes of the
-    whole and of a first visit.
+    earlier site. Returns the kind of weights, how far it moves a probability at how many masks, the bytes of the
+    whole and of a first visit, and the titles of the views that are left out.
 
     *kind*: how the weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where
     the site will be, which previews of a link need. *tell* hears what is being done. Raises ExplorerError for a folder
@@ -73,7 +73,6 @@ def write(
     name = source.name if Path(name).is_dir() else name  # a site does not tell where a folder was
     checkpoint = load(source, name=name, precision="fp32")
     check_size(checkpoint)
-    check_pooling(checkpoint)
     # 1. The checkpoint.
     tell("Reading the checkpoint")
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
@@ -89,6 +88,7 @@ def write(
         "tokenizer": words,
         "packed": chosen,
         "places": graphs.places,
+        "sentence": vectors.describe(checkpoint),
         "files": write_checkpoint(out, checkpoint, graphs, chosen),
     }
     write_json(out / "data" / "site.json", site)
@@ -97,7 +97,7 @@ def write(
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
     answerer = Answerer(with_checkpoint(library, checkpoint))
-    first = replace(opening(library.settings), checkpoint=name, precision="fp32")
+    first = suited(answerer, replace(opening(library.settings), checkpoint=name, precision="fp32"))
 
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
@@ -108,11 +108,14 @@ def write(
         write_lessons(answerer, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
-    write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))
+    computed, kept = ({json.loads(key)[0] for key in keys} for keys in (openings, recorded))
+    shown = {name for name in VIEWS if name in (computed if offered(name) else kept)}
+    write_json(out / "data" / "page.json", page(library, catalogue, first, shown, described["card"]))
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
-    return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, **sizes(out)}
+    left_out = [view.title for name, view in VIEWS.items() if name not in shown]
+    return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, "left_out": left_out, **sizes(out)}
 
 
 def check_size(checkpoint: Checkpoint) -> None:
@@ -122,17 +125,6 @@ def check_size(checkpoint: Checkpoint) -> None:
         raise ExplorerError(
             f"{checkpoint.name} has {num_bytes / 1e6:,.0f} MB in a browser; the limit is {MAX_BYTES / 1e6:,.0f}. "
             "Choose a smaller checkpoint."
-        )
-
-
-def check_pooling(checkpoint: Checkpoint) -> None:
-    """Raises ExplorerError for a sentence encoder whose vector of a text is not the mean over its tokens."""
-    own = checkpoint.sentence_encoder
-    odd = own is not None and any(not isinstance(step, Normalize) for step in own.steps)
-    if own and (own.modes != ("mean",) or own.default_prompt or odd):
-        raise ExplorerError(
-            f"{checkpoint.name} makes the vector of a text in a way of its own ({own}); a site takes "
-            "the mean over the tokens. Choose a checkpoint that does so."
         )
 
 
@@ -147,9 +139,11 @@ def clean(out: Path) -> None:
 
 
 def graphs_of(checkpoint: Checkpoint) -> Graphs:
-    """The graphs of *checkpoint*: those of this package if they are its own, else exported."""
+    """The graphs of *checkpoint*: those of this package if they are of the same tensors, else exported."""
     bundled = Graphs.load(HERE / "mini")
-    return bundled if bundled.of == str(checkpoint.config) else export(checkpoint)
+    names = {place.name for place in bundled.places}
+    alike = bundled.of == str(checkpoint.config) and names == set(named_tensors(checkpoint))
+    return bundled if alike else export(checkpoint)
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint, graphs: Graphs, kind: weights.Kind) -> list[dict[str, Any]]:

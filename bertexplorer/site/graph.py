@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
+from bertexplorer.site.vectors import NAME, dense_layers
 
 WEIGHTS = "weights"  # the file that the graphs name for their weights: a runtime gets it from memory
 SMALL = 64  # numbers of a constant that stays in the graph
@@ -152,11 +153,12 @@ def without_weights(checkpoint: Checkpoint, graphs: dict[str, Any]) -> Graphs:
 
 
 def named_tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    """The parameters of the encoder and of the pretraining heads, by name. What two modules share has one name."""
-    modules = nn.ModuleDict(
-        {"encoder": checkpoint.encoder, **{name: checkpoint.heads[name] for name in checkpoint.heads}}
-    )
-    return dict(modules.named_parameters())
+    """The parameters of the encoder, of the pretraining heads and of the sentence encoder, by name. What two modules
+    share has one name."""
+    modules = {"encoder": checkpoint.encoder, **{name: checkpoint.heads[name] for name in checkpoint.heads}}
+    if len(dense := dense_layers(checkpoint)):
+        modules[NAME] = dense
+    return dict(nn.ModuleDict(modules).named_parameters())
 
 
 def point_outside(initializer: Any, place: Place) -> None:

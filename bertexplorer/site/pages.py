@@ -25,8 +25,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {  # view -> settings that need a server
     "switchboard": ("neurons", "how", "source", "controls", "tagged_word"),
     "saliency": ("baseline", "steps", "samples", "tagged_word"),
     "layers": ("lens", "target", "tagged_word"),
-    "sentence-similarity": ("first_prompt", "second_prompt"),
-    "search": ("prompt", "line_prompt"),
 }
 POLICY = "; ".join(  # a host of files cannot be asked to send headers
     (

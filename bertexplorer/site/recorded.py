@@ -16,6 +16,7 @@ from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import DEFAULTS, Answerer, with_example
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State
+from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.model.scheduler import available_cores
@@ -77,6 +78,18 @@ def record_openings(
             known[key_of(state)] = name_of(key_of(state))
             write(known[key_of(state)], answer)
     return known
+
+
+def suited(answerer: Answerer, first: State) -> State:
+    """What a visitor sees first: *first*, or, where the checkpoint does not answer that, the first example of a view
+    that it answers. Of an encoder without heads this is the similarity of two sentences."""
+    if answer_to(answerer, first, first):
+        return first
+    for view in ("sentence-similarity", *filter(offered, VIEWS)):
+        state = with_example(VIEWS[view].examples[0], replace(first, view=view, options=defaults_of(view)))
+        if answer_to(answerer, first, state):
+            return state
+    raise ExplorerError(f"{first.checkpoint} answers no view that runs in a browser. Choose another checkpoint.")
 
 
 def openings(first: State) -> Iterator[State]:

@@ -45,6 +45,7 @@ from tests.golden.compare import differences
 from tests.golden.normalise import normalised
 from tests.languages import LANGUAGES
 from tests.site.answers import PARTS, ask, of_view, served
+from tests.tiny import write_sentence_encoder
 
 OFFERED = [name for name in VIEWS if offered(name)]
 PAINTED = "#figure .marks, #figure .plot, #figure .model"
@@ -516,19 +517,25 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     context.close()
 
 
-def test_a_checkpoint_of_another_family(
-    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DistilBERT has no segments and no next-sentence head. What needs the head says so; the rest is as usual."""
+def write_small(
+    source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, kind: weights.Kind = "fp32"
+) -> dict[str, Any]:
+    """Write the site of another checkpoint, without recorded answers and lessons."""
     monkeypatch.setattr(folders, "record", lambda *given: {})
     monkeypatch.setattr(folders, "write_lessons", lambda *given: None)
     config.update("jaxtyping_disable", True)  # sizes are symbols while the graphs are traced
     try:
-        folders.write(
-            CheckpointRegistry(Settings(), anywhere=True), tmp_path / "public", str(tiny("distilbert")), "fp32"
-        )
+        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, str(source), kind)
     finally:
         config.update("jaxtyping_disable", False)
+
+
+def test_a_checkpoint_of_another_family(
+    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DistilBERT has no segments and no next-sentence head. What needs the head is left out; the rest is as usual."""
+    written = write_small(tiny("distilbert"), tmp_path / "public", monkeypatch)
+    assert "Next sentence" in written["left_out"] and "One mask" not in written["left_out"]
     bert = bx.load(tiny("distilbert"), precision="fp32")
     with served(tmp_path / "public") as address, opened(browser, address) as page:
         page.wait_for_selector(PAINTED)
@@ -536,10 +543,67 @@ def test_a_checkpoint_of_another_family(
         wanted = bert.fill_mask("The cat sat on the [MASK].").rows
         assert [row["token"] for row in found] == [row["token"] for row in wanted]
         assert [row["probability"] for row in found] == pytest.approx([row["probability"] for row in wanted], rel=1e-4)
-        refused = ask(
-            page, "view", {"body": {"state": {"view": "next-sentence", "text": "A.", "pair": "B.", "options": {}}}}
-        )
-        assert refused["answer"]["detail"] == "distilbert has no next-sentence head. Choose a checkpoint with one."
+        page.goto(f"{address}?view=next-sentence")
+        expect(page.locator("#message")).to_contain_text("There is no view 'next-sentence'")
+        page.wait_for_selector(PAINTED)
+
+
+ENCODERS: dict[str, dict[str, Any]] = {
+    "the first token, behind a prompt that is not pooled": {
+        "pooling": {"pooling_mode_cls_token": True, "include_prompt": False},
+        "settings": {"prompts": {"query": "the dog : ", "passage": "paris "}, "default_prompt_name": "passage"},
+        "options": {"search": {"prompt": "query"}, "sentence-similarity": {"first_prompt": "query"}},
+    },
+    "dense layers, compared by dot products": {
+        "pooling": {"pooling_mode": ["mean", "max"]},
+        "dense": ["Identity", "Identity"],
+        "normalize": False,
+        "settings": {"similarity_fn_name": "dot"},
+    },
+    "weights by position, twelve tokens, in lower case": {
+        "pooling": {"pooling_mode": "weightedmean"},
+        "max_seq_length": 12,
+        "do_lower_case": True,
+        "settings": {"similarity_fn_name": "euclidean", "truncate_dim": 20},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_sentence_encoder_is_followed_as_its_files_say(
+    name: str, browser: Browser, tiny_copy: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = {**ENCODERS[name]}
+    settings, options = about.pop("settings"), about.pop("options", {})
+    source = write_sentence_encoder(tiny_copy("bert"), **about)
+    (source / "config_sentence_transformers.json").write_text(json.dumps(settings), "utf-8")
+    written = write_small(source, tmp_path / "public", monkeypatch)
+    assert "Similarity" not in written["left_out"]
+    bert = bx.load(source, precision="fp32")
+    texts = "The cat sat on the mat in London.", "A great film, she said. A dog sat in Paris on the mat of the doctor."
+    with served(tmp_path / "public") as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        for view in ("search", "sentence-similarity"):
+            settings = options.get(view, {})
+            state = {"view": view, "text": texts[0], "pair": texts[1], "options": settings}
+            wanted = getattr(bert, view.replace("-", "_"))(*texts, **settings)
+            answer = ask(page, "view", {"body": {"state": state}})["answer"]
+            assert "said" in answer, answer["detail"]
+            said = answer["said"]
+            found = rows_of(page, state)
+            if name.startswith("the first token") and view == "sentence-similarity":
+                assert found == [] and "a browser does not take it apart" in said
+                assert said.split(". ")[:2] == wanted.said.split(". ")[:2]
+                assert wanted.said.split("Each text’s vector is ")[1] == said.split("Each text’s vector is ")[1]
+                continue
+            assert said == wanted.said
+            assert len(found) == len(wanted.rows)
+            for row, other in zip(found, wanted.rows, strict=True):
+                assert {key: row[key] for key in row if isinstance(row[key], str)} == {
+                    key: str(other[key]) for key in row if isinstance(row[key], str)
+                }
+                numbers = [key for key in row if isinstance(row[key], float)]
+                assert [row[key] for key in numbers] == pytest.approx([other[key] for key in numbers], abs=1e-3)
 
 
 def test_every_view_of_a_site_opens_with_an_answer(browser: Browser, folder: Path) -> None:

@@ -53,6 +53,22 @@ def run(checkpoint: Checkpoint, pair: Text = PAIR, **options: Any) -> SentenceSi
     return sentence_similarity.run(checkpoint, pair, options=Options(merge=False, **options))
 
 
+@pytest.mark.parametrize("terms", ["last layer", "input words"])
+def test_the_last_four_layers_are_those_of_transformers(terms: str, tiny_copy: Tiny) -> None:
+    folder = tiny_copy("bert")
+    result = run(encoder_of(folder), pooling="last four summed", terms=terms)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+    vectors = []
+    for text in (PAIR.first, PAIR.second):
+        with torch.inference_mode():
+            hidden = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+        vectors.append(torch.stack(hidden[1:][-4:]).sum(0)[0].mean(0))
+    assert result.similarity == pytest.approx(float(F.cosine_similarity(*vectors, dim=0)), abs=NEAR)
+    assert result.matrix.sum() == pytest.approx(result.similarity, abs=1e-5 if result.exact else 0.05)
+    assert "each the sum of its vectors in the last four layers" in result.pipeline
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 @pytest.mark.parametrize("mode", WEIGHTS)
 def test_the_cells_are_the_terms_of_the_cosine(family: str, mode: str, tiny_copy: Tiny) -> None:

@@ -1,13 +1,13 @@
 // Search: which lines mean something like the text, by the cosine of their vectors, and what two random sentences have.
 import { clip, decimal, grouped, quote } from "../../web/static/site/wording.js";
 import { dot, topk } from "../../web/static/numbers.js";
+import { departure, promptName, sentenceVectors } from "../../web/static/site/sentence_encoder.js";
 import {
   encodeLines,
   layerOf,
   linesOf,
   meanCosine,
   once,
-  sentenceVectors,
   unit,
 } from "../../web/static/site/vectors.js";
 import { Refusal } from "../../web/static/site/refusal.js";
@@ -27,20 +27,22 @@ export async function run(bert, text, options, inputs) {
       `${grouped(searched.length)} lines were given; the limit is ${grouped(MAX_LINES)}. Give fewer.`,
     );
   }
-  const encoding = bert.tokenizer.encode(text),
+  const [own, before] = [options.prompt, options.line_prompt].map(promptName);
+  const said = sayPrompts(bert.sentence.prompt(own), bert.sentence.prompt(before));
+  const encoding = bert.sentence.encode(text, own),
     [vector] = await sentenceVectors(bert, [encoding], layer, pooling),
     query = unit(vector);
   const read = async (some) => {
-    const { encodings, indices, notes } = encodeLines(bert, some);
+    const { encodings, indices, notes } = encodeLines(bert, some, before);
     return {
       indices,
       notes,
       vectors: (await sentenceVectors(bert, encodings, layer, pooling)).map(unit),
     };
   };
-  const builtIn = await once(`lines ${layer} ${pooling}`, () => read(bert.sentences));
+  const builtIn = await once(`lines ${layer} ${pooling} ${before}`, () => read(bert.sentences));
   const { indices, notes, vectors } = lines
-    ? await once(`lines ${options.lines} ${layer} ${pooling}`, () => read(lines))
+    ? await once(`lines ${options.lines} ${layer} ${pooling} ${before}`, () => read(lines))
     : builtIn;
   const cosines = vectors.map((one) => dot(one, query));
   const limit = `the checkpoint's limit of ${grouped(encoding.ids.length)} tokens`;
@@ -58,8 +60,17 @@ export async function run(bert, text, options, inputs) {
     count: indices.length,
     isBuiltIn: !lines,
     chance: meanCosine(builtIn.vectors),
-    notes: `${cut} ${notes}`.trim(),
+    notes: [cut, notes, said, departure(bert, pooling, layer, false)].filter(Boolean).join(" "),
   };
+}
+
+/** What stands before the text and before each line; "" if nothing does. */
+function sayPrompts(own, before) {
+  if (!own && !before) return "";
+  const [first, lines] = [own, before].map((one) =>
+    one ? `“${[...one].slice(0, 60).join("")}”` : "nothing",
+  );
+  return `Before your text stands ${first}, before each line ${lines}.`;
 }
 
 export const rows = ({ hits, chance }) => hits.map((hit) => ({ ...hit, random_sentences: chance }));

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 KEYS, MEASURE = ("first", "first_position", "second", "second_position"), "part"
 MARKS, MASKS = "special", "all masks"  # the rows that are no words: special tokens, and a text of masks
+OF_FOUR = ", each the sum of its vectors in the last four layers"
 MAX_LINES = 300  # whose pairs tell what chance gives
 MAX_CELLS = 20_000
 MAX_TEXTS = 20  # that are compared with each other
@@ -158,7 +159,7 @@ def run(
     encodings = [encode_sentence(checkpoint, side, name) for side, name in zip(sides, names, strict=True)]
     # 1. The rows of both vectors; their products, side by side, sum to the product of the vectors.
     taken = [
-        engine.token_parts(checkpoint, encoding, encoder, integrate=options.terms == "input words")
+        engine.token_parts(checkpoint, encoding, pooling, integrate=options.terms == "input words")
         for encoding in encodings
     ]
     first, second = (part.vector for part in taken)
@@ -190,7 +191,7 @@ def run(
         exact=taken[0].exact and taken[1].exact,
         chance=chance,
         own_lines=bool(lines),
-        pipeline=str(encoder),
+        pipeline=f"{encoder}{OF_FOUR if pooling == 'last four summed' else ''}",
         prompts=prompts,
         cut=(encodings[0].left_out, encodings[1].left_out),
         shown=shares_on_strip(checkpoint, pair, (row_parts, column_parts), (matrix.sum(axis=1), matrix.sum(axis=0))),

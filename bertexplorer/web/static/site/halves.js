@@ -31,7 +31,7 @@ export function fed(bert, layer, vectors) {
   );
 }
 
-const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
+export const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
 
 /** The error function, to 1.2e-7 (Press et al., Numerical Recipes, 6.2). */
 function erf(x) {

@@ -11,22 +11,19 @@ export function readLink(link, { views, opening }) {
     known = Object.hasOwn(views, named);
   const view = known ? named : opening.view,
     bare = !query.has("text");
-  const example =
-    view === opening.view
-      ? { text: opening.text, pair: "", picked: "", options: {} }
-      : views[view].examples[0];
-  const given = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : "");
-  const spans = (name, otherwise = "") => writeSpans(readSpans(given(name, otherwise)));
+  const example = view === opening.view ? opening : views[view].examples[0];
+  const given = (name, otherwise) => query.get(name) ?? ((bare && otherwise) || "");
+  const spans = (name, otherwise) => writeSpans(readSpans(given(name, otherwise)));
   return {
     query,
     named,
     known,
-    options: bare ? example.options : {},
+    options: bare ? (example.options ?? {}) : {},
     state: {
       view,
       text: given("text", example.text),
       pair: given("pair", example.pair),
-      hidden: spans("hidden"),
+      hidden: spans("hidden", example.hidden),
       picked: spans("picked", example.picked),
       against: COMPARISONS.includes(query.get("against")) ? query.get("against") : "",
       other: query.get("versus") ?? "",

@@ -1,5 +1,6 @@
 // The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
 import { mean, sum } from "../numbers.js";
+import { SentenceEncoder } from "./sentence_encoder.js";
 import { Tokenizer } from "./tokens.js";
 import { Refusal } from "./refusal.js";
 
@@ -22,6 +23,8 @@ export class Bert {
   has = []; // its heads that predict
   /** @type {Tokenizer} */
   tokenizer;
+  /** @type {SentenceEncoder} */
+  sentence;
   places; // name of a tensor -> {shape, start, transposed}
   /** @type {Float32Array} */
   numbers; // of all tensors
@@ -47,6 +50,7 @@ export class Bert {
       ),
     });
     bert.tokenizer = new Tokenizer(about.tokenizer);
+    bert.sentence = new SentenceEncoder(bert, about.sentence);
     bert.numbers = expand(weights, about);
     const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
     const load = (graph) =>

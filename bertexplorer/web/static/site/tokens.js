@@ -160,15 +160,15 @@ export class Tokenizer {
     return pieces;
   }
 
-  /** Tokenise {first, second, hidden, picked}. */
-  encode({ first, second = "", hidden = [], picked = [] }) {
+  /** Tokenise {first, second, hidden, picked}; at most *limit* tokens are read. */
+  encode({ first, second = "", hidden = [], picked = [] }, limit = this.max_tokens) {
     const one = this.prepare(first),
       other = this.prepare(second);
     if (!one.text.trim()) throw new Refusal("The text is empty. Type a sentence.");
     const two = Boolean(other.text.trim()),
       sides = [this.split(one.text), ...(two ? [this.split(other.text)] : [])];
     const frame = two ? this.frame.pair : this.frame.single,
-      room = this.max_tokens - frame.filter((part) => part.id !== undefined).length;
+      room = limit - frame.filter((part) => part.id !== undefined).length;
     const kept = truncate(
       sides.map((side) => side.length),
       room,
@@ -215,7 +215,7 @@ export class Tokenizer {
       ),
     };
     const notes = [...one.notes, ...other.notes],
-      total = sides[0].length + (sides[1]?.length ?? 0) + this.max_tokens - room;
+      total = sides[0].length + (sides[1]?.length ?? 0) + limit - room;
     if (cut.some(Boolean))
       notes.push(
         `Shortened: ${ids.length.toLocaleString("en")} of ${total.toLocaleString("en")} tokens are read.`,

@@ -111,27 +111,6 @@ export const baseline = (bert) =>
     });
   });
 
-/** The vector of each text, the mean or another *pooling* of its tokens after *layer*. */
-export async function sentenceVectors(bert, encodings, layer, pooling) {
-  const pool =
-    {
-      CLS: (tokens) => tokens[0].slice(),
-      max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))),
-    }[pooling] ?? ((tokens) => meanRow(tokens));
-  const lastFour = (pass, at) =>
-    meanRow(
-      range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)),
-      [1, 1, 1, 1],
-    );
-  return bert.take(encodings, (pass) =>
-    pool(
-      pooling === "last four summed"
-        ? range(pass.length).map((at) => lastFour(pass, at))
-        : pass.vectors(layer),
-    ),
-  );
-}
-
 /** The uploaded lines as [label, text], which have no labels; null if the built-in ones are asked for. */
 export function linesOf(options, { lines }) {
   if (options.lines && !lines)
@@ -139,13 +118,14 @@ export function linesOf(options, { lines }) {
   return lines ? lines.map((line) => ["", line]) : null;
 }
 
-/** The encodings of *lines*, [[label, text], …], their indices there, and a note on those that are left out or cut. */
-export function encodeLines(bert, lines) {
+/** The encodings of *lines*, [[label, text], …], their indices there, and a note on those that are left out or cut.
+ *  *prompt*: the name of what stands before each. */
+export function encodeLines(bert, lines, prompt = null) {
   const encodings = [],
     indices = [];
   lines.forEach(([, text], i) => {
     try {
-      encodings.push(bert.tokenizer.encode({ first: text }));
+      encodings.push(bert.sentence.encode({ first: text }, prompt));
       indices.push(i);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
