@@ -110,7 +110,8 @@ def test_a_sentence_that_8_bits_move_too_far_is_within_the_promise(mini: Checkpo
     assert moved(mini, "8-bit", weights.README) > weights.CLOSE > moved(mini, chosen.kind, weights.README)
 
 
-def test_what_is_asked_for_is_measured_too(mini: Checkpoint) -> None:
+def test_what_is_asked_for_is_measured_too(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "HIDDEN", weights.FEWEST)  # words, which is enough here
     texts = [Text("She has a [MASK].")]
     given = weights.choose(mini, PLACES, texts, "8-bit")
     assert given.kind == "8-bit" and given.moved >= moved(mini, "8-bit", weights.README) > weights.CLOSE
@@ -125,6 +126,7 @@ def test_the_texts_of_examples_and_lessons_are_tested() -> None:
 
 def test_a_checkpoint_that_answers_otherwise_travels_in_fp16(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
+        patch.setattr(weights, "HIDDEN", weights.FEWEST)
         patch.setattr(
             weights,
             "quantise",
