@@ -18,10 +18,13 @@ locks.py                whether a process uses a file; the system releases the l
 version.py              the version, in one place
 settings.py             folders, host, port and limits, read once from the environment
 
+charts/                 what figures are: marks, their style, and the parts of charts that views still draw themselves
+charts/adaptors/        marks as a chart of plotly, a module for each kind
 model/                  the encoder (start reading at encoder.py), heads, tokenizer, checkpoints read and written
 model/families/         how the families of checkpoints differ: a table of names and a config for each
 engine/                 how a pass is run: precision, cache, the texts of many callers computed together
 answers/                what a checkpoint says of a text: its answers, and the words and heads that views ask about
+answers/kinds/          the kinds of answers of fine-tuned heads: how each is read, tabled, drawn and said
 training/               how a checkpoint learns, without the page: the loop, its optimiser, commits that survive a crash
 training/data/          reads a file as rows, reports problems line by line, splits rows into train and dev
 training/tasks/         the fine-tuning tasks: the rows, settings and metrics of each
@@ -29,8 +32,6 @@ training/learners/      what each task adds to the encoder: head, batches, losse
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 diagnosis/              a doctor for encoders: whose vectors are these?
-charts/                 what figures are: marks, their style, and the parts of charts that views still draw themselves
-charts/adaptors/        marks as a chart of plotly, a module for each kind
 store/                  checkpoints, the hub, uploads and the search index on disk
 views/                  the views, a folder each: it computes a frozen result, draws it and says it in a sentence
 analysis.py             the analyses by the name that they had in version 0.1

@@ -11,10 +11,10 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
     {"errors", "interrupt", "wording"},
-    {"csv_safety", "locks", "options", "settings", "version"},
+    {"charts", "csv_safety", "locks", "options", "settings", "version"},
     {"model"},
     {"engine"},
-    {"answers", "charts", "training"},
+    {"answers", "training"},
     {"store"},
     {"diagnosis"},
     {"views"},

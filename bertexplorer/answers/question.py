@@ -121,6 +121,8 @@ class Readout(ABC):
     independent: ClassVar[bool] = False  # whether each class has a yes or no of its own
     of_tokens: ClassVar[bool] = False  # whether the classes are the tokens of the text
     apart: ClassVar[bool] = False  # whether two texts are encoded in a pass each
+    outcome: ClassVar[str] = "an answer"  # what a forward pass ends in, at a {token}
+    view: ClassVar[str] = "answer"  # where the page shows it
 
     def __init__(self, checkpoint: Checkpoint, target: TargetKind | None = None) -> None:
         self.checkpoint = checkpoint

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 from safetensors import SafetensorError
 
-from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, split_words
 
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from bertexplorer.model.sentence_encoder import SentenceEncoder
 
 Pooling = Literal["mean", "cls"]  # as in training/embedding.py
-AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "replaced", "span"]
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
-HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of these kinds
+HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of the kinds in kinds/
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
 
@@ -97,19 +95,6 @@ def pair_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
     return SentenceEncoder((training_of(checkpoint).pooling,))
 
 
-def pair_caveats(checkpoint: Checkpoint, encoding: Encoding) -> tuple[str, ...]:
-    """Where the number of a pair differs from what the files of the sentence encoder say, as sentences."""
-    encoder, sentences = pair_encoder(checkpoint), []
-    longest = max(map(len, engine.text_positions(encoding)))
-    if encoder.max_tokens is not None and longest > encoder.max_tokens and is_sentence_encoder(checkpoint):
-        sentences.append(f"Its own files cut a text at {encoder.max_tokens} tokens; here {longest} are read.")
-    if encoder.default_prompt:
-        sentences.append("Its own files put a prompt before each text, which is left out here; Similarity has it.")
-    if encoder.similarity != "cosine":
-        sentences.append(f"Its own files compare by {encoder.similarity}; this is the cosine. Similarity has theirs.")
-    return tuple(sentences)
-
-
 def own_training_of(checkpoint: Checkpoint) -> Training:
     """As `training_of`; the defaults for a task.json of another program."""
     try:
@@ -145,17 +130,14 @@ def training_of(checkpoint: Checkpoint) -> Training:
         ) from error
 
 
-def caveats(training: Training, kind: AnswerKind, left_out: int) -> tuple[str, ...]:
-    """Where a run's own answer differs from that of its head for this text, as sentences. *left_out*: tokens beyond the
-    checkpoint's limit."""
+def caveats(training: Training) -> tuple[str, ...]:
+    """Where a run's own answer differs from that of its head, as sentences."""
     sentences = []
     if training.features:
         names = " and ".join(filter(None, (", ".join(training.features[:-1]), training.features[-1])))
         sentences.append(f"The run also reads {names} of each row, which a text does not have.")
     if training.task in HEADLESS:
         sentences.append("The head is that of the checkpoint that the run started from; the run did not train it.")
-    if kind == "similarity" and left_out:
-        sentences.append("Here both texts share the limit; the run cuts each on its own, so its cosine may differ.")
     return tuple(sentences)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
-from bertexplorer.answers.readout import kind_of
+from bertexplorer.answers.readout import tuned_readout
 from bertexplorer.core.ask import DEFAULTS, Answerer, with_example
 from bertexplorer.core.state import State, from_link, to_link
 from bertexplorer.errors import ExplorerError
@@ -13,20 +13,18 @@ from bertexplorer.views import VIEWS
 
 
 def opening_for(answerer: Answerer, checkpoint: str, opening: State) -> State:
-    """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting example;
-    for a sentence encoder, the view Similarity."""
+    """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view that shows its answer, with a
+    fitting example."""
     try:
         loaded = answerer.registry.get(checkpoint, opening.precision)
     except ExplorerError:  # the view reports the error
         return opening
-    if "masked_lm" in loaded.heads or not (kind := kind_of(loaded)):
+    readout = tuned_readout(loaded)
+    if readout is None or "masked_lm" in loaded.heads:
         return opening
-    if kind == "similarity":
-        return with_example(VIEWS["sentence-similarity"].examples[0], replace(opening, view="sentence-similarity"))
-    first, *others = VIEWS["answer"].examples
-    pairs = [example for example in others if example.pair]
-    example = pairs[0] if kind == "span" else first
-    return with_example(example, replace(opening, view="answer"))
+    examples = VIEWS[readout.view].examples
+    fitting = [example for example in examples if example.kind == readout.kind]
+    return with_example([*fitting, *examples][0], replace(opening, view=readout.view))
 
 
 def restore_state(answerer: Answerer, query: Mapping[str, str], opening: State) -> tuple[State, str]:

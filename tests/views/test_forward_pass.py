@@ -61,7 +61,7 @@ def test_the_halves_of_each_family_add_up_to_its_hidden_states(tiny: Tiny, recip
 def test_the_answers_are_those_of_fill_mask_and_of_layers(mini: Checkpoint) -> None:
     result = forward_pass.run(mini, FRANCE)
     wanted = fill_mask.run(mini, FRANCE).blanks[0].candidates
-    assert result.end == "mask" and [a.token for a in result.answers] == [c.token for c in wanted[:6]]
+    assert result.end.words and [a.token for a in result.answers] == [c.token for c in wanted[:6]]
     assert [a.probability for a in result.answers] == pytest.approx([c.probability for c in wanted[:6]], rel=CLOSE)
     after = layers.run(mini, FRANCE)
     assert [part.answer.token for part in result.layers if part.answer] == [
@@ -115,13 +115,13 @@ def test_the_window_stays_within_the_text(mini: Checkpoint, place: int) -> None:
 
 def test_the_picked_mask_or_token_is_followed(mini: Checkpoint) -> None:
     result = forward_pass.run(mini, Text("The river bank was muddy.", picked=(Span(0, 10, 14),)))
-    assert (result.end, result.tokens[result.followed]) == ("token", "bank")
+    assert result.end.words and not result.end.hidden and result.tokens[result.followed] == "bank"
     assert result.answers[0].token == "bank", "the head repeats a word that it sees"
     text = "A [MASK] eats a [MASK]."
     assert forward_pass.run(mini, text).followed == 2 and forward_pass.run(mini, text).other_masks == 1
     assert forward_pass.run(mini, Text(text, picked=(Span(0, 16, 22),))).followed == 5
     result = forward_pass.run(mini, Text("The man went to the store.", "He bought a gallon of milk."))
-    assert result.end == "next sentence" and result.settled is None
+    assert result.end.view == "next-sentence" and result.settled is None
     assert sum(answer.probability for answer in result.answers) == pytest.approx(1)
 
 
@@ -141,20 +141,20 @@ def test_a_text_of_hardly_a_token_has_a_picture(mini: Checkpoint, text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("recipe", "end"),
+    ("recipe", "view", "outcome"),
     [
-        ("bert-mlm", "mask"),
-        ("modernbert", "mask"),
-        ("bert-classifier", "label"),
-        ("electra-discriminator", "replaced"),
-        ("bert-base", "vector"),
+        ("bert-mlm", "fill-mask", "the word at {token}"),
+        ("modernbert", "fill-mask", "the word at {token}"),
+        ("bert-classifier", "answer", "the label"),
+        ("electra-discriminator", "answer", "whether {token} was replaced"),
+        ("bert-base", "word-path", ""),
     ],
 )
-def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Tiny, recipe: str, end: str) -> None:
+def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Tiny, recipe: str, view: str, outcome: str) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
-    text = "a [MASK] c" if end == "mask" else "a b c"
+    text = "a [MASK] c" if view == "fill-mask" else "a b c"
     result = forward_pass.run(checkpoint, text)
-    assert result.end == end and bool(result.answers) == (end != "vector")
+    assert (result.end.view, result.end.outcome) == (view, outcome) and bool(result.answers) == bool(outcome)
 
 
 def test_the_opened_head_is_one_that_the_followed_token_uses(mini: Checkpoint, reference: Reference) -> None:

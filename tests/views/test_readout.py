@@ -10,8 +10,9 @@ from captum.attr import LayerIntegratedGradients
 from torch import Tensor
 
 from bertexplorer.answers import readout
+from bertexplorer.answers.kinds.label import LabelReadout
 from bertexplorer.answers.question import log_softmax
-from bertexplorer.answers.readout import LabelReadout, ask
+from bertexplorer.answers.readout import ask
 from bertexplorer.engine import gradients
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint

@@ -70,12 +70,12 @@ def test_where_it_departs_from_its_files_is_said(tiny_copy: Tiny) -> None:
     settings = {"prompts": {"query": "query: "}, "default_prompt_name": "query", "similarity_fn_name": "dot"}
     checkpoint = own(tiny_copy("bert"), {"pooling_mode": "mean"}, [], **settings)
     long = Text("the cat sat on the mat in the park of paris and ran", "a dog")
-    said = " ".join(answer.run(checkpoint, long).caveats)
+    said = " ".join(answer.run(checkpoint, long).caveats())
     assert "Its own files cut a text at 12 tokens; here 20 are read." in said
     assert "put a prompt before each text" in said and "compare by dot" in said
-    assert set(saliency.run(checkpoint, long).caveats) == set(answer.run(checkpoint, long).caveats)
+    assert set(saliency.run(checkpoint, long).caveats) == set(answer.run(checkpoint, long).caveats())
     plain = own(tiny_copy("roberta"), {"pooling_mode": "mean"}, [])
-    assert not answer.run(plain, Text("the cat", "a dog")).caveats
+    assert not answer.run(plain, Text("the cat", "a dog")).caveats()
 
 
 def test_texts_are_read_in_lower_case_where_the_files_say_so(tiny_copy: Tiny) -> None:

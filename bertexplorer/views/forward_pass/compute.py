@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -14,8 +14,7 @@ from bertexplorer.answers import readout
 from bertexplorer.answers.candidates import Candidate, best_candidates
 from bertexplorer.answers.heads import check_number
 from bertexplorer.answers.layer_answers import read_question
-from bertexplorer.answers.question import TargetKind
-from bertexplorer.answers.readout import ReplacedReadout
+from bertexplorer.answers.readout import MaskReadout, NextSentenceReadout
 from bertexplorer.answers.strongest_heads import HeadLink, is_word, strongest_links, window
 from bertexplorer.answers.texts import longest_piece
 from bertexplorer.model.text import Encoding, Text
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 ANSWERS = 6  # at the end
 RAISED = 3  # words that the feed-forward half of a layer raises
 KEYS, MEASURE = ("layer", "position"), "length"
-
-EndKind = Literal[TargetKind, "token", "replaced", "vector"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,19 @@ class LayerPart:
 
 
 @dataclass(frozen=True)
+class End:
+    """What the pass ends in: the answer of a head, or the vectors."""
+
+    outcome: str = ""  # what the head makes of the {token} that it reads; "": no head reads it
+    view: str = "word-path"  # which shows it in detail
+    answers: tuple[Candidate, ...] = ()  # most probable first
+    scored: bool = False  # whether it is a score instead of probabilities
+    words: bool = False  # whether the head chooses a word
+    hidden: bool = False  # whether that word is hidden
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
+
+
+@dataclass(frozen=True)
 class ForwardPass:
     tokens: tuple[str, ...]  # shown, w of them
     positions: tuple[int, ...]  # of these, 0-based
@@ -74,19 +84,21 @@ class ForwardPass:
     inputs: dict[str, Float[np.ndarray, "w _"]]  # the vectors that add up, and what the first layer reads
     layers: tuple[LayerPart, ...]
     open: int  # the layer to show in detail
-    end: EndKind
-    answers: tuple[Candidate, ...]  # at the end, most probable first; () of a vector
+    end: End
     vocab_size: int
     intermediate_size: int  # neurons of a feed-forward half
     hidden_size: int
-    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
     other_masks: int = 0  # masks that are not followed
     left_out: int = 0  # tokens beyond the checkpoint's limit
 
     @property
+    def answers(self) -> tuple[Candidate, ...]:
+        """At the end, most probable first; () of vectors."""
+        return self.end.answers
+
+    @property
     def scored(self) -> bool:
-        """Whether the end is a score instead of probabilities."""
-        return self.end == "score"
+        return self.end.scored
 
     @property
     def settled(self) -> int | None:
@@ -98,16 +110,13 @@ class ForwardPass:
         return max(other, default=-1) + 1
 
 
-@dataclass(frozen=True)
-class End:
-    """What the pass ends in: the head's answer, also read after each layer where it can be."""
+class Reading(NamedTuple):
+    """Where the pass ends, and what the head answers from each layer, where it can be read."""
 
-    kind: EndKind
     encoding: Encoding
     position: int  # of the token to follow
-    answers: tuple[Candidate, ...] = ()
+    end: End
     by_layer: tuple[Candidate, ...] = ()  # without the input of the first layer
-    caveats: tuple[str, ...] = ()
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> ForwardPass:
@@ -122,17 +131,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         forward_pass.run(checkpoint, "The capital of France is [MASK].").answers[0].token"""
     num_layers = checkpoint.config.num_layers
     check_number(options.layer, num_layers, "layer", low=0)
-    end = find_end(checkpoint, text)
-    encoding = end.encoding
-    positions = window(encoding, end.position)
-    followed = positions.index(end.position)
+    encoding, position, end, by_layer = read_end(checkpoint, text)
+    positions = window(encoding, position)
+    followed = positions.index(position)
     halves = list(engine.layer_halves(checkpoint, encoding, positions))
     weights = np.stack([half.weights.numpy() for half in halves])
-    sources = encoding.picked or (end.position,)  # what the pass is followed for, not any two words
+    sources = encoding.picked or (position,)  # what the pass is followed for, not any two words
     links = strongest_links(weights, positions, is_word(checkpoint, encoding), sources)
     best = {link.head.layer: link for link in reversed(links)}
-    words = end.kind in ("mask", "token")
-    raised = raised_words(checkpoint, halves, followed) if words else [()] * num_layers
+    raised = raised_words(checkpoint, halves, followed) if end.words else [()] * num_layers
     parts = tuple(
         LayerPart(
             weights=gather(weights[layer], positions),
@@ -141,7 +148,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             fed=half.fed.numpy(),
             output=half.output.numpy(),
             raised=raised[layer],
-            answer=end.by_layer[layer] if end.by_layer else None,
+            answer=by_layer[layer] if by_layer else None,
         )
         for layer, half in enumerate(halves)
     )
@@ -156,13 +163,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         inputs={name: part[positions].numpy() for name, part in inputs.items()},
         layers=parts,
         open=options.layer - 1 if options.layer else strongest,
-        end=end.kind,
-        answers=end.answers,
+        end=end,
         vocab_size=checkpoint.tokenizer.vocab_size,
         intermediate_size=checkpoint.config.intermediate_size,
         hidden_size=checkpoint.config.hidden_size,
-        caveats=end.caveats,
-        other_masks=max(0, len(encoding.masked) - 1) if end.kind == "mask" else 0,
+        other_masks=max(0, len(encoding.masked) - 1) if end.words else 0,
         left_out=encoding.left_out,
     )
 
@@ -170,28 +175,37 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 # What the pass ends in
 
 
-def find_end(checkpoint: Checkpoint, text: Text | str) -> End:
+def read_end(checkpoint: Checkpoint, text: Text | str) -> Reading:
     """The head that answers, and the token that it reads."""
     target = readout.resolve_target(checkpoint, text, "answer")
     tuned = readout.tuned_readout(checkpoint)
+
+    # 1. A fine-tuned head decides
     if tuned and tuned.target == target and not tuned.apart:
         question = tuned.question(text)
-        read = read_question(question, (), ANSWERS)
-        by_layer = tuple(layer.candidates[0] for layer in read.layers[1:])
-        answers = read.layers[-1].candidates
-        end: EndKind = "replaced" if isinstance(tuned, ReplacedReadout) else question.target
-        return End(end, question.encoding, question.position, answers, by_layer, question.caveats)
+        layers = read_question(question, (), ANSWERS).layers
+        answers = layers[-1].candidates
+        end = End(tuned.outcome, tuned.view, answers, scored=tuned.scored, caveats=question.caveats)
+        by_layer = tuple(layer.candidates[0] for layer in layers[1:])
+        return Reading(question.encoding, question.position, end, by_layer)
+
+    # 2. Whether B follows A
     encoding = checkpoint.tokenizer.encode(text)
     if target == "next sentence" and not encoding.picked:
-        return End("next sentence", encoding, 0, next_sentence_answers(checkpoint, encoding))
+        answers = next_sentence_answers(checkpoint, encoding)
+        return Reading(encoding, 0, End(NextSentenceReadout.outcome, NextSentenceReadout.view, answers))
+
+    # 3. A word at the first mask, else at the picked token, else at the longest; or the vectors, if no head chooses one
     picked_masks = [position for position in encoding.masked if position in encoding.picked]
     position = [*picked_masks, *encoding.masked, *encoding.picked, longest_piece(encoding)][0]
     if "masked_lm" not in checkpoint.heads:
-        return End("vector", encoding, position)
+        return Reading(encoding, position, End())
     log_probs = engine.layer_log_probs(checkpoint, encoding, [position])[1:, 0, : checkpoint.tokenizer.vocab_size]
-    by_layer = tuple(best_candidates(row, checkpoint.tokenizer.show, 1)[0] for row in log_probs)
-    answers = best_candidates(log_probs[-1], checkpoint.tokenizer.show, ANSWERS)
-    return End("mask" if position in encoding.masked else "token", encoding, position, answers, by_layer)
+    show = checkpoint.tokenizer.show
+    answers = best_candidates(log_probs[-1], show, ANSWERS)
+    end = End(MaskReadout.outcome, MaskReadout.view, answers, words=True, hidden=position in encoding.masked)
+    by_layer = tuple(best_candidates(row, show, 1)[0] for row in log_probs)
+    return Reading(encoding, position, end, by_layer)
 
 
 def next_sentence_answers(checkpoint: Checkpoint, encoding: Encoding) -> tuple[Candidate, ...]:

@@ -68,18 +68,7 @@ ROW = 24
 LOW_ROW = 18
 MANY = 12
 ADDED = {1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added"}
-ENDS = {  # what the head reads, and what it makes of it
-    "mask": "the word at {token}",
-    "token": "the word at {token}",
-    "next sentence": "whether B follows A",
-    "label": "the label",
-    "tag": "the tag of {token}",
-    "replaced": "whether {token} was replaced",
-    "span start": "where the answer starts",
-    "score": "the score",
-}
 SHORT = {"B follows A": "it follows", "B does not follow": "it does not"}  # on a bar
-DOORS = {"mask": "fill-mask", "token": "fill-mask", "next sentence": "next-sentence", "vector": "word-path"}
 
 
 def draw(result: ForwardPass) -> Picture:
@@ -152,11 +141,11 @@ def attention_door(layer: int, head: int) -> dict[str, Any]:
 def draw_end(result: ForwardPass) -> dict[str, Any]:
     """The bars at the end, or the vectors if there is no head."""
     end: dict[str, Any] = {"title": "What comes out", "says": say_end(result), "scored": result.scored}
-    end["door"] = {"view": DOORS.get(result.end, "answer")}
-    if result.end == "vector":
+    end["door"] = {"view": result.end.view}
+    if not result.end.outcome:
         return {**end, "bars": [], "what": "a vector for each token"}
     token = clip(result.tokens[result.followed], 12)
-    end["what"] = ENDS[result.end].format(token=token)
+    end["what"] = result.end.outcome.format(token=token)
     end["bars"] = [
         {
             "token": SHORT.get(answer.token, answer.token),
@@ -254,17 +243,17 @@ def say_feed_forward(result: ForwardPass, part: LayerPart, index: int) -> str:
 
 
 def say_end(result: ForwardPass) -> str:
-    if result.end == "vector":
+    if not result.end.outcome:
         return (
             f"What comes out: a vector of {result.hidden_size:,} numbers for each token. This checkpoint has no head "
             "that reads them."
         )
     token, best = quote(result.tokens[result.followed]), result.answers[0]
     number = measure(best.probability, result.scored)
-    if result.end in ("mask", "token"):
+    if result.end.words:
         what = f"the head turns the vector of {token} into a probability for each of {result.vocab_size:,} pieces"
     else:
-        what = f"the head turns the vector of {token} into {ENDS[result.end].format(token=token)}"
+        what = f"the head turns the vector of {token} into {result.end.outcome.format(token=token)}"
     return f"What comes out: {what}. First is {quote(best.token)}, {number}."
 
 
@@ -280,17 +269,17 @@ def say(result: ForwardPass) -> str:
     if link and not link.positional:
         sentences.append(f"In head {link.head}, {say_link(result, link)}.")
     sentences.append(say_outcome(result))
-    sentences += [*result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
+    sentences += [*result.end.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
     return " ".join(sentences)
 
 
 def say_outcome(result: ForwardPass) -> str:
     """What comes out, and since which layer."""
-    if result.end == "vector":
+    if not result.end.outcome:
         return "A vector for each token comes out; this checkpoint has no head that reads them."
     best, settled = result.answers[0], result.settled
     outcome = f"{quote(best.token)} comes out ({measure(best.probability, result.scored)})"
-    if result.end == "token":
+    if result.end.words and not result.end.hidden:
         token = quote(result.tokens[result.followed])
         return f"Nothing is hidden, so the head repeats the word at {token}. Hide a word to ask for a guess."
     if settled is None or settled == 0:

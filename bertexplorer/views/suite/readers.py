@@ -70,7 +70,7 @@ class LabelReader(Reader):
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         readout = require_tuned(checkpoint)
-        if readout.kind != "label":
+        if not readout.one_label:
             raise ExplorerError(
                 f"{checkpoint.name} was fine-tuned for another answer ({readout.kind}). Choose a checkpoint that gives "
                 "each text one label."

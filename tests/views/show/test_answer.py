@@ -6,22 +6,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bertexplorer.answers.head_answer import AnswerSpan, CheckpointAnswer, HiddenWord, Label, TaggedWord
+from bertexplorer.answers.kinds.label import LabelAnswer, Passage
+from bertexplorer.answers.kinds.labels import LabelsAnswer
+from bertexplorer.answers.kinds.score import ScoreAnswer
+from bertexplorer.answers.kinds.span import SpanAnswer
+from bertexplorer.answers.kinds.tag import TagAnswer
 from bertexplorer.answers.task_head import Training
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import Bar
 from bertexplorer.views.answer import show as figure
-from bertexplorer.views.answer.compute import AnswerSpan, CheckpointAnswer, HiddenWord, Label, Passage, TaggedWord
 from tests.views.show.conftest import EVIL
 from tests.views.show.test_draw import check
 
 
-def labels(kind: str = "label", count: int = 3) -> CheckpointAnswer:
+def labels(kind: type[LabelAnswer] = LabelAnswer, count: int = 3) -> LabelAnswer:
     shares = [0.7, *[0.3 / (count - 1)] * (count - 1)]
     named = tuple(Label(EVIL if i == 0 else f"l{i}", i, 2.0 - i, p) for i, p in enumerate(shares))
-    return CheckpointAnswer(kind, ("[CLS]", EVIL, "[SEP]"), labels=named)  # type: ignore[arg-type]
+    return kind(tokens=("[CLS]", EVIL, "[SEP]"), labels=named)
 
 
-def tags(count: int = 5) -> CheckpointAnswer:
+def scored() -> ScoreAnswer:
+    return ScoreAnswer(tokens=labels().tokens, labels=labels().labels)
+
+
+def tags(count: int = 5) -> TagAnswer:
     names = ("B-PER", "I-PER", "O", "B-LOC", "O")
     words = tuple(
         TaggedWord(
@@ -31,16 +40,15 @@ def tags(count: int = 5) -> CheckpointAnswer:
         )
         for i in range(count)
     )
-    return CheckpointAnswer("tag", ("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
+    return TagAnswer(tokens=("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
 
 
-def spans(tokens: int = 8, no_answer: bool = False) -> CheckpointAnswer:
+def spans(tokens: int = 8, no_answer: bool = False) -> SpanAnswer:
     starts, ends = np.full(tokens, 0.3 / (tokens - 1)), np.full(tokens, 0.2 / (tokens - 1))
     starts[4], ends[5] = 0.7, 0.8
     best = (AnswerSpan(EVIL, 4, 5, 3.5, 0.56), AnswerSpan("b", 4, 4, 1.0, 0.02))
-    return CheckpointAnswer(
-        "span",
-        tuple(f"t{i}" for i in range(tokens)),
+    return SpanAnswer(
+        tokens=tuple(f"t{i}" for i in range(tokens)),
         spans=best,
         nothing=AnswerSpan("no answer", 0, 0, -1.0, 0.01),
         starts=starts,
@@ -52,8 +60,8 @@ def spans(tokens: int = 8, no_answer: bool = False) -> CheckpointAnswer:
 
 ALL = [
     labels(),
-    labels("labels", 40),
-    labels("score", 2),
+    labels(LabelsAnswer, 40),
+    labels(ScoreAnswer, 2),
     tags(),
     tags(100),
     spans(),
@@ -73,7 +81,7 @@ def test_bars_show_the_numbers_of_the_result() -> None:
     bars = bars_of(labels())
     assert values(bars) == pytest.approx([0.7, 0.15, 0.15]) and [bar.text for bar in bars] == ["70 %", "15 %", "15 %"]
     assert tones(bars) == ["blue", "pale", "pale"]
-    assert len(bars_of(labels("labels", 40))) == 10
+    assert len(bars_of(labels(LabelsAnswer, 40))) == 10
     bars = bars_of(tags())
     assert values(bars) == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.5]) and bars[1].text == "I-PER 80 %"
     assert tones(bars) == ["blue", "blue", "pale", "orange", "pale"]
@@ -112,7 +120,7 @@ def test_hidden_words_are_drawn_with_what_is_left_of_the_best_label() -> None:
 def test_second_texts_are_bars_that_open_their_pair() -> None:
     passages = (Passage(EVIL, 2.5, 2.5), Passage("b", 0.7, 0.7, own=True), Passage("c", -1.0, -1.0))
     best = replace(labels().labels[0], logit=2.0, value=2.0)
-    result = replace(labels("score"), labels=(best,), passages=passages, first="why", reranks=True)
+    result = replace(scored(), labels=(best,), passages=passages, first="why", reranks=True)
     result = replace(result, relevance_function="Sigmoid", relevance=0.8808)
     check(figure.draw(result))
     bars = bars_of(result, panel=1)
@@ -152,13 +160,13 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
     ("result", "sentence"),
     [
         (labels(), f"The label is “{EVIL}” with 70 %, then “l1” with 15 %."),
-        (labels("labels"), f"Above 50 %: “{EVIL}” (70 %)."),
+        (labels(LabelsAnswer), f"Above 50 %: “{EVIL}” (70 %)."),
         (
-            replace(labels("labels"), labels=labels().labels[1:]),
+            replace(labels(LabelsAnswer), labels=labels().labels[1:]),
             "No label is above 50 %; the likeliest is “l1” with 15 %.",
         ),
-        (replace(labels("score"), labels=labels().labels[:1]), "The score is 0.70."),
-        (labels("score"), f"“{EVIL}” has the score 0.70."),
+        (replace(labels(ScoreAnswer), labels=labels().labels[:1]), "The score is 0.70."),
+        (labels(ScoreAnswer), f"“{EVIL}” has the score 0.70."),
         (tags(), f"3 of 5 words are tagged: “{EVIL} w1” (PER) and “w3” (LOC). Least certain is “w4” with O (50 %)."),
         (replace(tags(), words=tags().words[2:3]), "None of the 1 words is tagged: all have O."),
         (
@@ -174,14 +182,14 @@ def test_the_sentence_gives_the_answer_and_its_probability(result: CheckpointAns
 
 def test_the_sentence_reports_where_the_run_answers_differently() -> None:
     assert "probabilities are over all paths" in figure.say(
-        replace(labels(), training=Training("x", crf=True), by_crf=True)
+        replace(tags(), training=Training("x", crf=True), by_crf=True)
     )
     message = figure.say(
-        replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), longest=3, left_out=7)
+        replace(tags(), training=Training("x", crf=True, features=("age",), max_tokens=2), longest=3, left_out=7)
     )
     assert "chooses its tags with a CRF" in message and "also reads age" in message
     assert "cut its texts to 2 tokens; here 3 are read" in message and "7 tokens beyond" in message
-    ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), reranks=True)
+    ranked = replace(scored(), labels=(Label("relevance", 0, 0.0, 0.0),), reranks=True)
     for name, relevance, said in (
         ("Sigmoid", 0.5, "The score is 0.00, a relevance of 50 % (its sigmoid)."),
         ("Identity", 0.0, "The score is 0.00, which its files take for the relevance as it is."),
@@ -202,5 +210,5 @@ def test_the_sentence_says_how_the_run_looks_for_spans() -> None:
 
 def test_chosen_labels_that_are_not_named_are_counted() -> None:
     named = tuple(Label(f"l{i}", i, 2.0, 0.9) for i in range(14))
-    result = replace(labels("labels", 40), labels=named)
+    result = replace(labels(LabelsAnswer, 40), labels=named)
     assert figure.say(result).endswith("“l7” (90 %) and 6 more.")

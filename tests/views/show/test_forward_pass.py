@@ -9,9 +9,10 @@ import pytest
 
 from bertexplorer.answers.candidates import Candidate
 from bertexplorer.answers.heads import Head
+from bertexplorer.answers.readout import MaskReadout
 from bertexplorer.answers.strongest_heads import HeadLink
 from bertexplorer.views.forward_pass import show as figure
-from bertexplorer.views.forward_pass.compute import ForwardPass, LayerPart, Raised
+from bertexplorer.views.forward_pass.compute import End, ForwardPass, LayerPart, Raised
 from tests.views.show.conftest import EVIL
 
 
@@ -25,15 +26,23 @@ def layer(number: int, *, link: HeadLink | None = None) -> LayerPart:
     return LayerPart(weights, link, vectors, vectors, vectors, raised, answer)
 
 
+END = End(
+    MaskReadout.outcome,
+    MaskReadout.view,
+    (Candidate("paris", 3, 0.4, 1), Candidate(EVIL, 4, 0.1, 2)),
+    words=True,
+    hidden=True,
+)
+
+
 def hand(**more: Any) -> ForwardPass:
     """Three tokens; the second layer is open, where [MASK] looks at EVIL in its second head."""
     parts = (layer(1), layer(2, link=HeadLink(Head(1, 1), 2, 1, 0.75, positional=False)))
     word = np.full((3, 12), 0.5)
     inputs = {name: word for name in ("word", "position", "segment", "sum", "normalised")}
-    answers = (Candidate("paris", 3, 0.4, 1), Candidate(EVIL, 4, 0.1, 2))
     fields: dict[str, Any] = {
         "tokens": ("[CLS]", EVIL, "[MASK]"), "positions": (0, 1, 2), "special": (True, False, False), "followed": 2,
-        "others": 0, "inputs": inputs, "layers": parts, "open": 1, "end": "mask", "answers": answers,
+        "others": 0, "inputs": inputs, "layers": parts, "open": 1, "end": END,
         "vocab_size": 30_522, "intermediate_size": 48, "hidden_size": 12,
     }  # fmt: skip
     return ForwardPass(**{**fields, **more})
@@ -60,13 +69,16 @@ def test_the_data_are_the_numbers_of_the_result() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"end": "vector", "answers": ()}, "A vector for each token comes out; this checkpoint has no head"),
-        ({"end": "token"}, "Nothing is hidden, so the head repeats the word at “[MASK]”. Hide a word to ask for a"),
-        ({"end": "score"}, "“paris” comes out (0.40)."),
+        ({"end": End()}, "A vector for each token comes out; this checkpoint has no head"),
+        (
+            {"end": replace(END, hidden=False)},
+            "Nothing is hidden, so the head repeats the word at “[MASK]”. Hide a word to ask for a",
+        ),
+        ({"end": replace(END, scored=True)}, "“paris” comes out (0.40)."),
         ({"other_masks": 1}, "This is about the first of 2 masks."),
         ({"left_out": 3}, "3 tokens beyond the checkpoint's limit were not read."),
         ({"others": 40}, "43 tokens go in"),
-        ({"caveats": ("One thing.",)}, "One thing."),
+        ({"end": replace(END, caveats=("One thing.",))}, "One thing."),
     ],
 )
 def test_the_sentence_mentions_what_is_special(change: dict[str, Any], words: str) -> None:
