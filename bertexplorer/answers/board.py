@@ -102,7 +102,7 @@ class Board:
         if question.target == "next sentence":
             return BoardOutcome((), p, p)
         candidates = best_candidates(torch.from_numpy(row), question.name, TOP)
-        return BoardOutcome(candidates, p, self.is_next(switches) if question.target == "mask" else None)
+        return BoardOutcome(candidates, p, self.is_next(switches) if question.readout.at_mask else None)
 
     def is_next(self, switches: Float[np.ndarray, "l s"]) -> float | None:
         """Probability that B is next; None without a pair or a head for it."""

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 
 from bertexplorer import engine
 from bertexplorer.answers.candidates import Candidate, best_candidates
-from bertexplorer.answers.question import Question, TargetKind
+from bertexplorer.answers.question import Question, Readout, TargetKind
+from bertexplorer.answers.readout import MaskReadout
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +69,8 @@ class Layers:
     followed: tuple[Followed, ...]  # the most probable at the end first
     other_masks: int  # masks of the text that this result does not cover
     target: TargetKind = "mask"  # the mask, or the decision of a fine-tuned head
-    word: str = ""  # whose tag it is
+    readout: type[Readout] = MaskReadout  # how it is read
+    subject: str = ""  # what the answers are about, as the beginning of a sentence
     tuned: Tuned | None = None  # None: read with the raw lens
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
     most_bits: float = 0.0  # the largest possible entropy of an answer; 0 for a score
@@ -76,7 +78,7 @@ class Layers:
     @property
     def scored(self) -> bool:
         """Whether the answers are scores or cosines."""
-        return self.target == "score"
+        return self.readout.scored
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -122,15 +124,15 @@ def read_question(question: Question, words: Sequence[str], top: int, lens: engi
 
     encoding, position = question.encoding, question.position
     tokens = question.checkpoint.tokenizer.show_all(encoding.ids)
-    masked = question.target == "mask"
     empty = Layers(
         tokens,
         position,
         (),
         (),
-        other_masks=len(encoding.masked) - 1 if masked else 0,
+        other_masks=question.other_masks,
         target=question.target,
-        word=question.word,
+        readout=type(question.readout),
+        subject=question.readout.subject(question),
         tuned=lens_quality(lens) if lens else None,
         caveats=question.caveats,
     )
@@ -144,6 +146,7 @@ def read_question(question: Question, words: Sequence[str], top: int, lens: engi
 
     log_probs = torch.from_numpy(rows)
     classes = Classes(show, question.count, question.readout.independent)
+    masked = question.readout.at_mask
     hidden = encoding.original_ids[position] if masked else -1
     if words:
         followed_classes = [question.readout.find(word, encoding, position) for word in words]

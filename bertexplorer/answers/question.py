@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.answers.word_merging import frame_flags
+from bertexplorer.charts.style import decimal, log_probability
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
@@ -87,6 +88,11 @@ class Question:
         """The probability of the class, 0 to 1, from its *values*; NaN for a score, which has none."""
         return self.readout.probability(values)
 
+    @property
+    def other_masks(self) -> int:
+        """The masks of the text that it is not about."""
+        return len(self.encoding.masked) - 1 if self.readout.at_mask else 0
+
     def require_probability(self) -> None:
         """Raises ExplorerError if the answer has no probability."""
         if self.readout.scored:
@@ -121,6 +127,10 @@ class Readout(ABC):
     independent: ClassVar[bool] = False  # whether each class has a yes or no of its own
     of_tokens: ClassVar[bool] = False  # whether the classes are the tokens of the text
     apart: ClassVar[bool] = False  # whether two texts are encoded in a pass each
+    at_mask: ClassVar[bool] = False  # whether it is read at a mask
+    read_at: ClassVar[str] = "[CLS]"  # the token that it is read from; "": one of the text
+    class_name: ClassVar[str] = "token"  # what a class is called
+    number_name: ClassVar[str] = "log-probability"  # what the number of a class is
     outcome: ClassVar[str] = "an answer"  # what a forward pass ends in, at a {token}
     view: ClassVar[str] = "answer"  # where the page shows it
 
@@ -150,6 +160,10 @@ class Readout(ABC):
     def describe(self, question: Question) -> str:
         """The class of *question* as text."""
         return self.name(question.index, question.encoding)
+
+    def subject(self, question: Question) -> str:
+        """What the classes are about, as the beginning of a sentence; "" if it needs no words."""
+        return ""
 
     def caveats(self, question: Question) -> tuple[str, ...]:
         """Where the answer of a run differs from this one, as sentences."""
@@ -183,6 +197,11 @@ class Readout(ABC):
     def number(self, row: ClassRow, index: int) -> float:
         """The number of a class that views explain."""
         return float(row[index])
+
+    @classmethod
+    def write(cls, number: float) -> str:
+        """The number of a class in a sentence."""
+        return decimal(number) if cls.scored else log_probability(number)
 
     def probability(self, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Probabilities from numbers; NaN for scores."""

@@ -29,6 +29,7 @@ from bertexplorer.answers.question import (
 )
 from bertexplorer.answers.texts import encode_pair
 from bertexplorer.answers.word_scores import single_piece_id
+from bertexplorer.charts.style import signed
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
@@ -45,6 +46,9 @@ class MaskReadout(Readout):
     """The word at the first mask, among the pieces of the vocabulary."""
 
     targets = ("mask",)
+    at_mask = True
+    read_at = "the mask"
+    class_name = "word"
     outcome = "the word at {token}"
     view = "fill-mask"
 
@@ -90,6 +94,7 @@ class NextSentenceReadout(HeadReadout):
 
     targets = ("next sentence",)
     head = "next_sentence"
+    number_name = "log-odds"
     outcome = "whether B follows A"
     view = "next-sentence"
 
@@ -111,6 +116,10 @@ class NextSentenceReadout(HeadReadout):
 
     def number(self, row: ClassRow, index: int) -> float:
         return float(row[index] - row[1 - index])
+
+    @classmethod
+    def write(cls, number: float) -> str:
+        return signed(number)
 
     def probability(self, numbers: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         return np.exp(-np.logaddexp(0.0, -numbers))

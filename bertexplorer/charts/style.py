@@ -70,6 +70,13 @@ def signed(value: float, digits: int = 2) -> str:
     return text if text.strip("+−0.") else "0"
 
 
+def log_probability(value: float) -> str:
+    """A log-probability; one near 0 with a third digit, because only certainty is 0."""
+    if value > -0.0005:
+        return "> −0.001" if value < 0 else "0"
+    return decimal(value, 2 if value <= -0.005 else 3)
+
+
 def count(number: int, noun: str) -> str:
     """1 head, 2 heads."""
     return counted(number, noun)

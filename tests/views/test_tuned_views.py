@@ -65,7 +65,10 @@ def test_the_head_reads_every_layer(head: str, what: str, tiny: Tiny) -> None:
     result = layers.run(twin.ours, twin.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
     decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
     wanted, close = pick(twin, what, decision.position, lens(twin)), of_encoder(twin.ours.config, LOGITS)
-    assert len(result.layers) == len(wanted) == 4 and (result.target, result.word) == (what, decision.word)
+    assert len(result.layers) == len(wanted) == 4 and (result.target, result.subject) == (
+        what,
+        decision.readout.subject(decision),
+    )
     for results, row in zip(result.layers, wanted, strict=True):
         assert [c.probability for c in results.candidates] == pytest.approx(
             row.exp().topk(min(10, len(row))).values.tolist(), rel=close

@@ -201,6 +201,7 @@ class LabelReadout(TunedReadout):
     head = "sequence_classifier"
     link: ClassVar[LinkFunction] = "softmax"
     one_label = True
+    class_name = "label"
     outcome = "the label"
 
     @classmethod

@@ -71,6 +71,7 @@ class ScoreReadout(LabelReadout):
     link = "identity"
     scored = True
     one_label = False
+    number_name = "score"
     outcome = "the score"
 
     @classmethod

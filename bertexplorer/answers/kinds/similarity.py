@@ -90,6 +90,7 @@ class SimilarityReadout(TunedReadout):
     targets = ("score",)
     scored = True
     apart = True
+    number_name = COSINE
     view = "sentence-similarity"
 
     @classmethod

@@ -134,6 +134,7 @@ class SpanReadout(TunedReadout):
     targets = ("span start", "span end")
     head = "span"
     of_tokens = True
+    read_at = ""
     outcome = "where the answer starts"
 
     @classmethod
@@ -180,6 +181,9 @@ class SpanReadout(TunedReadout):
     def describe(self, question: Question) -> str:
         words = (word.text for word in task_head.words(question.encoding) if question.index in word.positions)
         return f"{self.target.removeprefix('span ')}s at {next(words, question.name(question.index))}"
+
+    def subject(self, question: Question) -> str:
+        return f"{('Start', 'End')[self.side]} of the answer, among all tokens: "
 
     def caveats(self, question: Question) -> tuple[str, ...]:
         sentences = super().caveats(question)

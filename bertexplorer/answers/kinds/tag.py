@@ -149,6 +149,8 @@ class TagReadout(TunedReadout):
     order = 10
     targets: ClassVar[tuple[TargetKind, ...]] = ("tag",)
     head = "token_classifier"
+    read_at = ""
+    class_name = "tag"
     outcome = "the tag of {token}"
     least_tags: ClassVar[int] = 1  # of each word in a table
 
@@ -198,6 +200,9 @@ class TagReadout(TunedReadout):
 
     def describe(self, question: Question) -> str:
         return f"{question.word}: {question.name(question.index)}"
+
+    def subject(self, question: Question) -> str:
+        return f"Tag of {quote(question.word)}: "
 
     def caveats(self, question: Question) -> tuple[str, ...]:
         sentences = super().caveats(question)

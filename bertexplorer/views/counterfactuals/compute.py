@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, TargetKind
-from bertexplorer.answers.readout import kind_of
+from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, Readout, TargetKind
+from bertexplorer.answers.readout import MaskReadout, kind_of
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 from bertexplorer.views import facts
@@ -87,6 +87,7 @@ class Counterfactuals:
     other_masks: int  # masks other than the one that is answered
     left_out: int  # tokens beyond the checkpoint's limit
     stale_head: bool = False  # whether the MLM head proposed words, but only a fine-tuned head was trained last
+    readout: type[Readout] = MaskReadout  # how the answer is read
     several: bool = False  # whether the text may have several labels, of which the answer is the likeliest
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
@@ -125,7 +126,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         method=options.method,
         texts=base.texts,
         words=side_words(editor, base),
-        tagged=word_at(editor, question.position) if question.target == "tag" else "",
+        tagged=word_at(editor, question.position) if question.word else "",
         answer=question.name(predictor.answer),
         probability=before.kept,
         wanted="" if predictor.wanted is None else question.name(predictor.wanted),
@@ -138,9 +139,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         most=0 if options.method == "reduction" else options.edits,
         untried=outcome.untried,
         group=outcome.group,
-        other_masks=len(question.encoding.masked) - 1 if question.target == "mask" else 0,
+        other_masks=question.other_masks,
         left_out=question.encoding.left_out,
         stale_head=options.method == "fill-mask" and kind_of(checkpoint) is not None,
+        readout=type(question.readout),
         several=question.readout.independent,
         caveats=question.caveats,
     )

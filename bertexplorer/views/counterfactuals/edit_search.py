@@ -70,7 +70,7 @@ def flips_answer(editor: Editor, candidate: EvaluatedDraft) -> bool:
     """Whether an edit changes the answer as requested. An answer that only copies an inserted word does not count."""
     predictor, index = editor.predictor, candidate.prediction.index
     copied = (
-        predictor.question.target == "mask"
+        predictor.question.readout.at_mask
         and index != predictor.wanted
         and predictor.question.name(index) in candidate.draft.changes.values()
     )

@@ -73,7 +73,7 @@ class Editor:
                 f"different pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it, and hide no words."
             )
         all_words, hideable = words(encoding), set(question.hideable)
-        tagged = {question.position} if predictor.question.target == "tag" else set()
+        tagged = {question.position} if question.word else set()
         free = [i for i, word in enumerate(all_words) if set(word.positions) <= hideable - tagged]
         locations = tuple(word_location(encoding, word) for word in all_words)
         excluded = frozenset[str]() if function_words else FUNCTION_WORDS
@@ -118,8 +118,9 @@ class Editor:
 
     def position(self, encoding: Encoding, read_words: Sequence[Word], new_words: Sequence[str]) -> int:
         """The token that the answer is read from: it moves if words before it go."""
-        before, kind = self.predictor.question.position, self.predictor.question.target
-        if kind not in ("mask", "tag"):
+        question = self.predictor.question
+        before = question.position
+        if not (question.readout.at_mask or question.word):
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
         read, piece = read_words[sum(map(bool, new_words[:index]))], self.words[index].positions.index(before)
@@ -176,7 +177,7 @@ def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], cou
     first = editor.encoding.ids[word.positions[0]]
     same_class = piece_classes(tokenizer) == character_class(word.text, spaced=starts_word(tokenizer, first))
     excluded = {word.text.casefold()}
-    if predictor.question.target == "mask":
+    if predictor.question.readout.at_mask:
         excluded |= {tokenizer.show(i).casefold() for i in (predictor.answer, predictor.wanted) if i is not None}
     allowed_ids = np.flatnonzero(same_class)
     excluded |= editor.excluded

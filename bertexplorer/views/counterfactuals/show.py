@@ -70,7 +70,6 @@ AROUND = 4  # words on each side of a change, in a longer text
 BETWEEN = "|"  # the two texts of a pair
 DRAWN, STEPS = 8, 24  # edits and steps in the figure
 SCORE = "the probability of the answer to the unchanged text"
-SHOWN_IN = {"mask": "fill-mask", "next sentence": "next-sentence"}  # the view that shows an answer
 
 
 class Share(NamedTuple):
@@ -257,10 +256,9 @@ def cases(result: Counterfactuals, *others: Counterfactuals) -> dict[str, Any]:
 
 
 def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | None]) -> dict[str, Any]:
-    view = SHOWN_IN.get(result.target, "answer")
     answers = [result.answer, edit.answer, result.wanted]
     names = dict.fromkeys(answer for answer in answers if answer)
-    options = {"words": ", ".join(names)} if view == "fill-mask" else {}
+    options = {"words": ", ".join(names)} if result.readout.at_mask else {}
     return {
         "line": rank,
         "category": "",
@@ -273,5 +271,5 @@ def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | 
         "others": [
             other and {"answer": other.answer, "right": None, "score": round(other.kept, 3)} for other in others
         ],
-        "state": {"view": view, "text": edit.texts[0], "pair": edit.texts[1], "options": options},
+        "state": {"view": result.readout.view, "text": edit.texts[0], "pair": edit.texts[1], "options": options},
     }

@@ -60,11 +60,6 @@ VIEW = View(
 )
 
 DRAWN = 5  # answers a layer
-BEST_TOKEN = {
-    "span start": "Start of the answer, among all tokens: ",
-    "span end": "End of the answer, among all tokens: ",
-}
-FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 TONES: tuple[Tone, ...] = (*GROUPS, "grey")
 DASHES: tuple[Dash, ...] = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
@@ -77,7 +72,7 @@ def draw(result: Layers) -> Figure:
         Panel([answers(result)]),
         Panel(
             [Lines(steps, ranks(result), "rank")],
-            f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)",
+            f"rank of the {result.readout.class_name} (1 is the first choice)",
         ),
         Panel([Lines(steps, bits(result))], "bits"),
     ]
@@ -163,9 +158,9 @@ def say(result: Layers) -> str:
         else f"stays the first choice from layer {result.settled} of {count} on and ends at "
         f"{percent(final.probability)}"
     )
-    about = f"Tag of {quote(result.word)}: " if result.word else BEST_TOKEN.get(result.target, "")
     sentences = [
-        f"{about}{quote(final.token)} {start}; the input alone would have put {quote(first.candidates[0].token)} first."
+        f"{result.subject}{quote(final.token)} {start}; the input alone would have put "
+        f"{quote(first.candidates[0].token)} first."
     ]
     sentences += [
         f"{'The hidden ' if word.hidden else ''}{quote(word.token)} {rank_change(*word.ranks[[0, -1]].tolist())}."

@@ -195,7 +195,7 @@ def run(
         before=float(curve.strongest[0]) if curve else float("nan"),
         curve=curve,
         scored=bool(board and board.scored),
-        other_masks=max(0, len(encoding.masked) - 1) if question and question.target == "mask" else 0,
+        other_masks=question.other_masks if question else 0,
         left_out=encoding.left_out,
         caveats=question.caveats if question else (),
         notes=notes,

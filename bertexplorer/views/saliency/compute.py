@@ -20,7 +20,8 @@ from bertexplorer.answers.attribution import (
     ask_within_limit,
     attribute,
 )
-from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, TargetKind
+from bertexplorer.answers.question import TAGGED_INFO, TARGET_INFO, Readout, TargetKind
+from bertexplorer.answers.readout import MaskReadout
 from bertexplorer.answers.word_merging import Unit, units
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -68,7 +69,7 @@ class Saliency:
     left_out: int  # tokens beyond the checkpoint's limit
     pooled: bool = False  # whether the answer is read from the mean over all tokens
     merged: bool = True  # whether units are words
-    bi_encoder: bool = False  # whether two texts, each encoded alone, are compared
+    readout: type[Readout] = MaskReadout  # how the answer is read
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
 
@@ -97,11 +98,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         attributions=tuple(sum_over_units(attribution, groups) for attribution in attributions),
         baseline=options.baseline,
         precision=checkpoint.precision,
-        other_masks=len(question.encoding.masked) - 1 if question.target == "mask" else 0,
+        other_masks=question.other_masks,
         left_out=question.encoding.left_out,
         pooled=question.readout.pooled,
         merged=options.merge,
-        bi_encoder=question.readout.apart,
+        readout=type(question.readout),
         caveats=question.caveats,
     )
 

@@ -69,7 +69,6 @@ DRAWN = 40  # units to draw; the strongest, in a longer text
 SHARES = ("attention", "rollout")  # methods without a sign, about no answer
 GRADIENTS = ("integrated gradients", "gradient x input")
 HEADINGS = {"integrated gradients": "IG", "gradient x input": "grad × input"}
-NUMBER = {"next sentence": "log-odds", "score": "score"}  # the explained number; otherwise the log-probability, in nats
 OFF = 0.05  # of the rise; integrated gradients that miss it by more are unreliable
 
 
@@ -94,7 +93,7 @@ def bars(result: Saliency) -> Panel:
     title = f"share of what {attention_source(result)} takes in" if attribution.method in SHARES else ""
     marks: list[Mark] = [Bars(drawn, tokens=True)]
     if not title:
-        marks.append(directions(result, "" if result.target == "score" else ", in nats"))
+        marks.append(directions(result, "" if result.readout.scored else ", in nats"))
     return Panel(marks, heading(title, result))
 
 
@@ -150,14 +149,9 @@ def attention_source(result: Saliency) -> str:
     """The token that the attention starts from."""
     if result.pooled:
         return "the average token"
-    if result.target in ("tag", "span start", "span end"):
-        return quote(next(unit.label for unit in result.units if result.position in unit.positions))
-    return "the mask" if result.target == "mask" else "[CLS]"
-
-
-def measure_name(result: Saliency) -> str:
-    """The name of the explained number."""
-    return "cosine" if result.bi_encoder else NUMBER.get(result.target, "log-probability")
+    if result.readout.read_at:
+        return result.readout.read_at
+    return quote(next(unit.label for unit in result.units if result.position in unit.positions))
 
 
 def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> list[str]:
@@ -201,18 +195,10 @@ def say(result: Saliency) -> str:
 
 def say_value(result: Saliency) -> str:
     """The explained number."""
-    if result.target != "score":
-        value = log_probability(result.value) if result.target != "next sentence" else signed(result.value, 2)
-        return f"{quote(result.answer)} has {percent(result.probability)} here ({measure_name(result)} {value})."
-    start = begin(result.answer)
-    return f"{capital(start)} {decimal(result.value)} here."
-
-
-def log_probability(value: float) -> str:
-    """A log-probability; one near 0 with a third digit, because only certainty is 0."""
-    if value > -0.0005:
-        return "> −0.001" if value < 0 else "0"
-    return decimal(value, 2 if value <= -0.005 else 3)
+    value = result.readout.write(result.value)
+    if result.readout.scored:
+        return f"{capital(begin(result.answer))} {value} here."
+    return f"{quote(result.answer)} has {percent(result.probability)} here ({result.readout.number_name} {value})."
 
 
 def say_strongest(result: Saliency, attribution: Attribution) -> str:
@@ -251,9 +237,9 @@ def completeness(result: Saliency, attribution: Attribution) -> str:
         return ""
     rise, error = attribution.completeness.rise, attribution.completeness.error
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
-    alone, in_all = (" of one text at a time", " in all") if result.bi_encoder else ("", "")
+    alone, in_all = (" of one text at a time", " in all") if result.readout.apart else ("", "")
     sentence = (
-        f"Against {filler} in place of every word{alone}, the text changes the {measure_name(result)} by "
+        f"Against {filler} in place of every word{alone}, the text changes the {result.readout.number_name} by "
         f"{signed(rise, 2)}{in_all}; the scores of integrated gradients add up to that"
     )
     if signed(error, 3) == "0":

@@ -105,7 +105,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         controls=controls if board.scored else 2.0**controls,
         change=(target_values[1:] - target_values[0]).reshape(layers, heads),
         states=board.off(chosen)[:, :heads] == 0,
-        other_masks=max(0, len(encoding.masked) - 1) if question.target == "mask" else 0,
+        other_masks=question.other_masks,
         scored=board.scored,
         caveats=question.caveats,
         source=options.source.strip() if options.how == "patch" else "",

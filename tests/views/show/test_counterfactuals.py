@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bertexplorer.answers.kinds.label import LabelReadout
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.marks import Figure, TextLines
 from bertexplorer.charts.style import percent
@@ -122,7 +123,7 @@ def test_each_row_of_the_table_opens_its_edit() -> None:
     assert first["state"] == {"view": "fill-mask", "text": TWO.edits[0].texts[0], "pair": "",
                               "options": {"words": "cat, dog"}}  # fmt: skip
     assert (first["right"], first["score"], first["others"][0]["answer"]) == (None, 0.1, "dog")
-    assert figure.cases(replace(TWO, target="label"))["rows"][0]["state"]["view"] == "answer"
+    assert figure.cases(replace(TWO, readout=LabelReadout))["rows"][0]["state"]["view"] == "answer"
     assert figure.cases(reduction(2))["title"] == "Steps"
 
 

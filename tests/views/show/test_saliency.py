@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.answers.attribution import METHODS, Attribution, Completeness
+from bertexplorer.answers.readout import NextSentenceReadout
 from bertexplorer.answers.word_merging import Unit
 from bertexplorer.views.saliency import show as figure
 from bertexplorer.views.saliency.compute import Saliency
@@ -30,7 +31,7 @@ def saliency(words: int = 3, *methods: str, error: float = 0.01, answer: str = E
 CASES = [
     *(saliency(words, method) for words in (0, 1, 3, 510) for method in METHODS),
     *(saliency(words, *METHODS) for words in (0, 1, 12, 510)),
-    replace(saliency(3, *METHODS), target="next sentence", answer="is next"),
+    replace(saliency(3, *METHODS), readout=NextSentenceReadout, answer="is next"),
 ]
 
 
@@ -75,7 +76,7 @@ def test_the_sentence_says_how_far_the_scores_are_from_their_sum(error: float, w
 def test_the_sentence_on_attention_gives_shares() -> None:
     sentence = figure.say(saliency(3, "rollout"))
     assert "The mask takes most, by rollout, from" in sentence and "no answer in particular" in sentence
-    sentence = figure.say(replace(saliency(3, "attention"), target="next sentence", answer="is next", value=1.25))
+    sentence = figure.say(replace(saliency(3, "attention"), readout=NextSentenceReadout, answer="is next", value=1.25))
     assert "(log-odds +1.25)" in sentence and "[CLS] in the last layer looks most at" in sentence
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import bertexplorer as bx
+from bertexplorer.answers.kinds.similarity import SimilarityReadout
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.adaptors.style import safe
 from bertexplorer.charts.style import beyond_limit, clip, count, percent, signed
@@ -55,7 +56,7 @@ def test_a_rounded_zero_has_no_sign() -> None:
 def test_every_view_words_the_cosine_alike() -> None:
     heads = board((), target="cosine", scored=True)
     assert "With all heads on, the cosine is 0.6" in switchboard.say(heads)
-    whole = replace(saliency_result(answer="cosine"), target="score", value=0.28)
+    whole = replace(saliency_result(answer="cosine"), readout=SimilarityReadout, value=0.28)
     assert saliency.say(whole).startswith("The cosine is 0.28 here.")
     assert saliency.say(replace(whole, answer="stars")).startswith("“stars” has 0.28 here.")
     assert referee.say(replace(referee_result(), answer="cosine", scored=True)).startswith("The cosine is ")
