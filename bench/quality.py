@@ -65,12 +65,12 @@ def line(name: str, folders: list[Path]) -> str:
     values = [float(last["value"]) for _, last in result]  # type: ignore[arg-type]
     spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
     ready = next(json.loads(e) for e in (result[0][0] / "events.jsonl").open() if '"event": "ready"' in e)
-    floor = ready["floors"].get(task.METRIC, {"name": "", "value": float("nan")})
+    floor = ready["floors"].get(task.metric, {"name": "", "value": float("nan")})
     best = json.loads((sorted((result[0][0] / "best").iterdir())[-1] / "task.json").read_text("utf-8"))["metrics"]
-    others = ", ".join(f"{key} {best[key]:.3f}" for key in list(task.METRICS)[1:4] if key in best)
+    others = ", ".join(f"{key} {best[key]:.3f}" for key in list(task.metrics)[1:4] if key in best)
     seconds = fmean(float(last["seconds"]) for _, last in result)  # type: ignore[arg-type]
     return (
-        f"| {name} | {ready['rows']:,} | {task.METRICS[task.METRIC]} **{fmean(values):.3f}**{spread} ({len(values)}) | "
+        f"| {name} | {ready['rows']:,} | {task.metrics[task.metric]} **{fmean(values):.3f}**{spread} ({len(values)}) | "
         f"{others} | {floor['name']}: {floor['value']:.3f} | {seconds / 60:.1f} min |"
     )
 

@@ -135,7 +135,7 @@ def write(
     name: str, title: str, task: str, metric: str, runs: list[dict[str, Any]], card: dict[str, str], command: str
 ) -> None:
     about = BY_NAME[task]
-    metric = metric or about.METRIC
+    metric = metric or about.metric
     held = {
         "title": title,
         "card": {
@@ -144,8 +144,8 @@ def write(
         },
         "command": command,
         "metric": metric,
-        "words": about.METRICS[metric],
-        "higher": about.HIGHER,
+        "words": about.metrics[metric],
+        "higher": about.higher,
         "runs": runs,
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ def record(name: str) -> None:
             for k, v in settings(wanted.arms[-1]).items()
         )
         command = f"bertexplorer train --task {wanted.task} --data assets/data/{wanted.file} {flags} --out runs/mine"
-        card = {"Checkpoint": "mini", "Task": BY_NAME[wanted.task].TITLE, "Rows": wanted.file}
+        card = {"Checkpoint": "mini", "Task": BY_NAME[wanted.task].title, "Rows": wanted.file}
         write(name, wanted.title, wanted.task, wanted.metric, runs, card, " ".join(command.split()))
     finally:
         shutil.rmtree(folder)

@@ -196,7 +196,7 @@ def understood(arguments: list[str]) -> dict[str, Any]:
         }
         values |= asdict(build(group, named))
     if values.get("set"):
-        of_task = asdict(build(BY_NAME[given.task].Options, finetuning.parse_pairs(given.set, "--set")))
+        of_task = asdict(build(BY_NAME[given.task].options, finetuning.parse_pairs(given.set, "--set")))
         values |= {f"set {name}": value for name, value in of_task.items()}
     return values
 

@@ -152,12 +152,12 @@ def task_json(name: str) -> dict[str, Any]:
     task = BY_NAME[name]
     return {
         "name": name,
-        "title": task.TITLE,
-        "about": task.ABOUT,
-        "columns": [column_json(column) for column in task.COLUMNS],
-        "features": task.USES_FEATURES,
-        "defaults": task.DEFAULTS,
-        "settings": [setting_schema(setting) for setting in option_specs(task.Options)],
+        "title": task.title,
+        "about": task.about,
+        "columns": [column_json(column) for column in task.columns],
+        "features": task.features,
+        "defaults": task.defaults,
+        "settings": [setting_schema(setting) for setting in option_specs(task.options)],
     }
 
 
@@ -173,10 +173,10 @@ def request_model(checkpoint: str) -> Any:
         settings = create_model(
             f"{title}Settings",
             __base__=StrictModel,
-            **option_fields(Tuning, task.DEFAULTS),
-            **option_fields(task.Options),
+            **option_fields(Tuning, dict(task.defaults)),
+            **option_fields(task.options),
         )
-        columns = ", ".join(column.name for column in task.COLUMNS)
+        columns = ", ".join(column.name for column in task.columns)
         help = f"Objects with {columns}; null: the field file, or built-in rows. A request may have 1 MB."
         task_fields: dict[str, Any] = {
             "task": (one_of((name,)), ...),

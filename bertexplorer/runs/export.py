@@ -92,7 +92,7 @@ def onnx_to(path: Callable[[], Path], detail: RunDetail) -> Path:
     from bertexplorer.model.onnx import export_onnx
 
     best = best_folder(detail)
-    can = task_of(json.loads((best / "task.json").read_text("utf-8"))["task"]).CAN
+    can = task_of(json.loads((best / "task.json").read_text("utf-8"))["task"]).can
     if "generates" in can or ("vectors" not in can and (best / "task.safetensors").exists()):
         raise ExplorerError(
             "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "

@@ -177,7 +177,7 @@ class PreparedRuns:
         )
         if not found.stops:
             try:
-                learners.learner_class(spec.module).check(checkpoint, found.examples, spec.task_options)
+                learners.learner_class(spec.definition).check(checkpoint, found.examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         return spec, table, found
@@ -227,7 +227,7 @@ def rows_of(task: str, file: str) -> Table:
     """The table of an uploaded *file*, or of the task's built-in rows."""
     if file:
         return read_table(Path(file))
-    built_in = sorted(BUILT_IN.glob(f"{task_of(task).ROWS}.*"))
+    built_in = sorted(BUILT_IN.glob(f"{task_of(task).built_in_rows}.*"))
     if not built_in:
         raise ExplorerError("There are no built-in rows for this task. Upload a file.")
     return read_table(built_in[0])

@@ -44,13 +44,13 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
     predictions = [] if run.state in LIVE_STATES else service.predictions(detail)
     return found | {
         "chart": learning.draw(curves).parts() if any(each.evaluations for each in curves) else None,
-        "said": learning.say(curves, higher=task.HIGHER),
+        "said": learning.say(curves, higher=task.higher),
         "links": links(detail),
         "advice": advice(detail),
         "seeds": seeds(service, detail, owner),
         "comparable": [{"id": other.id, "name": other.name} for other in comparable(service, run, owner)],
         "compared": side_by_side(service, detail, others) if others else None,
-        "best": results(detail, task.METRICS),
+        "best": results(detail, task.metrics),
         "confusion": confusion_figure(detail),
         "labels": ((detail.about or {}).get("confusion") or {}).get("labels", []),
         "rows": wrong_answers(predictions),
@@ -61,7 +61,7 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
 def can(run: Run, ability: Ability) -> bool:
     """Whether the task of *run* has *ability*; a run of a later version may have a task that is unknown here."""
     task = BY_NAME.get(run.task)
-    return task is not None and ability in task.CAN
+    return task is not None and ability in task.can
 
 
 def can_share(run: Run) -> bool:
@@ -120,7 +120,7 @@ def advice(detail: RunDetail) -> dict[str, Any] | None:
         return None
     task = BY_NAME[detail.run.task]
     floor = result.start if result.floor is None else result.floor
-    if not (result.best <= floor if task.HIGHER else result.best >= floor):
+    if not (result.best <= floor if task.higher else result.best >= floor):
         return None
     steps = max(ENOUGH_STEPS, LONGER * ready["steps"])
     epochs = float(ceil((detail.run.spec or {})["tuning"]["epochs"] * steps / ready["steps"]))
@@ -181,7 +181,7 @@ def results(detail: RunDetail, labels: Mapping[str, str]) -> dict[str, Any] | No
         return None
     spec, metrics = detail.run.spec or {}, detail.about["metrics"]
     count, said = spec.get("data", {}).get("dev"), ""
-    if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
+    if isinstance(count, int) and BY_NAME[detail.run.task].metric == "accuracy":
         said = interval_sentence(metrics["accuracy"], count, labels["accuracy"])
     return {
         "step": detail.about["step"],
@@ -250,7 +250,7 @@ def entity_type(tag: str) -> str:
 
 def text_columns(detail: RunDetail) -> list[Column]:
     """The columns of a new row: the texts that the task reads and its features; at least one text."""
-    texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
+    texts = [column for column in BY_NAME[detail.run.task].columns if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
     features = [
         Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(FEATURE_PREFIX)
@@ -280,7 +280,7 @@ def comparable(service: RunService, run: Run, owner: str) -> list[Run]:
 
 def curve(detail: RunDetail) -> learning.Curve:
     task = BY_NAME[detail.run.task]
-    return learning.Curve(detail.run.name, task.METRIC, task.METRICS[task.METRIC], detail.events)
+    return learning.Curve(detail.run.name, task.metric, task.metrics[task.metric], detail.events)
 
 
 def outcome(detail: RunDetail) -> compare.RunOutcome | None:
@@ -289,7 +289,7 @@ def outcome(detail: RunDetail) -> compare.RunOutcome | None:
     values = [value for _, value in drawn.evaluations]
     if len(values) < 2 or detail.run.state != "finished":
         return None
-    best = (max if task.HIGHER else min)(values[1:])
+    best = (max if task.higher else min)(values[1:])
     floor = drawn.floor
     return compare.RunOutcome(detail.run.name, best, values[0], floor[1] if floor else None)
 
@@ -301,10 +301,10 @@ def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] 
     task = BY_NAME[detail.run.task]
     runs = [run for run in service.runs(owner) if run.group == detail.run.group]
     details = [service.detail(run.id, owner) for run in reversed(runs)]
-    name = task.METRICS[task.METRIC]
-    rows = [{"run": seed.run.name, "state": seed.run.state, name: best_value(seed, task.METRIC)} for seed in details]
+    name = task.metrics[task.metric]
+    rows = [{"run": seed.run.name, "state": seed.run.state, name: best_value(seed, task.metric)} for seed in details]
     outcomes = [result for seed in details if (result := outcome(seed))]
-    said = say_seeds(outcomes, task.METRIC, name, higher=task.HIGHER) if outcomes else ""
+    said = say_seeds(outcomes, task.metric, name, higher=task.higher) if outcomes else ""
     return {"title": f"{len(details)} seeds", "said": said, "rows": rows}
 
 

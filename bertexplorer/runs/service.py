@@ -102,7 +102,7 @@ class RunService:
             raise ExplorerError(f"Rows that cannot be used: {preview.unusable:,}. Fix them, or choose to skip them.")
         place = self.prepared.place(request, owner)
         plain = self.prepared.spec(request, owner)
-        title = request.name or f"{task_of(request.task).TITLE}, {request.checkpoint}"
+        title = request.name or f"{task_of(request.task).title}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
         first: Run | None = None
         for number in range(request.seeds):

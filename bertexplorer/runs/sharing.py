@@ -76,7 +76,7 @@ def shared_report(service: RunService, id: str) -> dict[str, Any]:
     drawn = curve(detail)
     return {
         **about,
-        "said": learning.say([drawn], higher=task.HIGHER),
+        "said": learning.say([drawn], higher=task.higher),
         "metric": drawn.words,
         "values": finite(drawn.evaluations),
         "loss": thinned(finite([(e["epoch"], mean_loss(e)) for e in detail.events if e["event"] == "steps"])),

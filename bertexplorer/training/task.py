@@ -1,14 +1,17 @@
-"""The interface of a fine-tuning task, a module of training/tasks. Torch is not imported, so that a page or a command
-line that lists the tasks starts quickly."""
+"""A fine-tuning task: one object, which a module of training/tasks makes. Torch is not imported, so that a page or a
+command line that lists the tasks starts quickly."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, TypeVar
 
 from bertexplorer.training.data.rows import Row, RowProblem
 
+E = TypeVar("E")
+S = TypeVar("S")
+Baselines = dict[str, tuple[str, float]]  # metric -> (name, value) of what needs no training
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 Ability = Literal[
     "answers",  # its runs answer in Explore
@@ -51,40 +54,41 @@ class Evaluation:
     confusion: Confusion | None = None
 
 
-class Task(Protocol):
-    """A module of training/tasks."""
+def no_baselines(train: Sequence[Any], dev: Sequence[Any], options: Any) -> Baselines:
+    """None is known without training."""
+    return {}
 
-    __name__: str
-    TITLE: str
-    ABOUT: str  # one sentence
-    METRIC: str  # the headline metric: a key of METRICS
-    METRICS: dict[str, str]  # metric -> its name
-    HIGHER: bool  # whether a higher METRIC is better
-    DEFAULTS: dict[str, Any]  # defaults of Tuning that differ
-    LEARNER: str  # its class: module:name, below training/learners
-    ROWS: str  # the name of its built-in rows in assets/data
-    USES_FEATURES: bool  # whether it can use further columns of a row
-    CAN: frozenset[Ability]
-    ADAPTER_HEAD: str  # the head that a run with LoRA saves beside its matrices; "" if its answers need more than these
-    CANDIDATES: int  # passages for each query that BM25 adds to those of "judgements"
-    SPLIT_BY: tuple[str, ...]  # rows that agree in these columns stay on one side of a split; empty: in all texts
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Generic[E, S]):
+    """A task: what it is, what its rows are, how it is measured, and what its runs can do. E is an example, a row as
+    its learner takes it; S are its settings."""
+
+    name: str  # as on the command line
+    title: str
+    about: str  # one sentence
+    columns: tuple[Column, ...]  # of its rows
+    options: type[S]  # the dataclass of its settings
+    examples: Callable[[Sequence[Row], S], tuple[list[E], list[RowProblem]]]  # the usable rows; why others are not
+    inputs: Callable[[E], list[tuple[str, ...]]]  # the texts that are cut at max_tokens, each alone or as a pair
+    learner: str  # its class: module:name, below training/learners
+    metric: str  # the headline metric: a key of *metrics*
+    metrics: Mapping[str, str]  # metric -> its name
+
+    higher: bool = True  # whether a higher *metric* is better
+    baselines: Callable[[Sequence[E], Sequence[E], S], Baselines] = no_baselines  # of the rows to train and to test on
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of Tuning that differ
+    can: tuple[Ability, ...] = ()
+    features: bool = False  # whether it can use further columns of a row
+    split_by: tuple[str, ...] = ()  # rows that agree in these columns stay on one side of a split; (): in all texts
+    rows_of: str = ""  # the task whose built-in rows in assets/data it shares; "": it has its own
+    adapter_head: str = ""  # the head that a run with LoRA saves beside its matrices; "" if its answers need more
+    candidates: int = 0  # passages for each query that BM25 adds to those of "judgements"
 
     @property
-    def COLUMNS(self) -> tuple[Column, ...]:
-        """The columns of its rows."""
+    def built_in_rows(self) -> str:
+        """The name of its file in assets/data."""
+        return self.rows_of or self.name
 
-    @property
-    def Options(self) -> type[Any]:
-        """The dataclass of its settings."""
 
-    def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[RowProblem]]:
-        """(the usable examples, the problems of the other rows)."""
-        ...
-
-    def inputs(self, example: Any) -> list[tuple[str, ...]]:
-        """The texts of *example* that are cut at max_tokens, each alone or as a pair; none if all are read in parts."""
-        ...
-
-    def baselines(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:
-        """Baselines without training: metric -> (name, value)."""
-        ...
+AnyTask = Task[Any, Any]

@@ -16,9 +16,9 @@ def add_task() -> None:
     """What a file in training/tasks and a word in the list there do."""
     tasks = import_module("bertexplorer.training.tasks")
     tasks.__path__.append(str(HERE / "tasks"))
-    questions = import_module("bertexplorer.training.tasks.questions")
-    tasks.TASKS = (*tasks.TASKS, questions)
-    tasks.BY_NAME["questions"] = questions
+    task = import_module("bertexplorer.training.tasks.questions").TASK
+    tasks.TASKS = (*tasks.TASKS, task)
+    tasks.BY_NAME[task.name] = task
 
 
 def main(work: Path) -> dict[str, object]:

@@ -28,13 +28,13 @@ def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> 
         with opened(browser, app.url + "train") as page:
             wait_until_quiet(page)
             for task in BY_NAME.values():
-                choose(page, "Task", task.TITLE)
+                choose(page, "Task", task.title)
                 wait_until_quiet(page)
                 expect(page.get_by_label("Epochs")).to_be_visible()
                 expect(page.get_by_label("Batch size")).to_be_hidden()
                 page.locator("#train-form summary").click()
                 expect(page.get_by_label("Batch size")).to_be_visible()
-                settings = {*task.Options.__dataclass_fields__, *Tuning.__dataclass_fields__, "seeds", "skip"}
+                settings = {*task.options.__dataclass_fields__, *Tuning.__dataclass_fields__, "seeds", "skip"}
                 shown = page.locator("#train-form [data-setting]")  # those of this task alone
                 assert {*shown.evaluate_all("all => all.map((one) => one.dataset.setting)")} == settings
                 expect(page.locator("#message")).to_be_empty()
@@ -48,20 +48,20 @@ def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> 
                 page.locator(".run", has_text=re.compile(f"^{name}")).click()
                 expect(page.locator("#headline h2")).to_have_text(name)
                 expect(page.locator("#caption")).to_contain_text("at its best")
-                expect(page.locator("#caption")).to_contain_text(task.METRICS[task.METRIC])
+                expect(page.locator("#caption")).to_contain_text(task.metrics[task.metric])
     finally:
         app.close()
     for path in (tmp_path / "data" / "runs").glob("*/spec.json"):
         task = BY_NAME[json.loads(path.read_text())["task"]]
         events = [json.loads(line) for line in (path.parent / "events.jsonl").open()]
-        values = [event["metrics"][task.METRIC] for event in events if event["event"] == "evaluated"]
-        assert len(values) > 1 and max(values[1:]) > values[0], (task.TITLE, values)
+        values = [event["metrics"][task.metric] for event in events if event["event"] == "evaluated"]
+        assert len(values) > 1 and max(values[1:]) > values[0], (task.title, values)
     shutil.rmtree(tmp_path / "data")
 
 
 def start(page: Page, name: str, checkpoint: str) -> None:
     """Set up the task and press Start."""
-    choose(page, "Task", BY_NAME[name].TITLE)
+    choose(page, "Task", BY_NAME[name].title)
     choose(page, "Start from", checkpoint)
     page.get_by_label("Epochs").fill(EPOCHS)
     page.get_by_label("Learning rate").fill("0.003")

@@ -77,11 +77,11 @@ def test_correct_rows_are_not_listed_as_mistakes() -> None:
 def test_a_finished_run_reports_the_interval_of_its_accuracy() -> None:
     about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
     spec = {"task": "classification", "data": {"dev": 6}}
-    found = report.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
+    found = report.results(RunDetail(Run("a", spec=spec), [], about, None), classification.TASK.metrics)
     assert found and "43.6 % to 97.0 %" in found["said"]
     assert found["metrics"] == [{"metric": "Accuracy", "value": "83.3 %"}]
     without = RunDetail(Run("a", spec={"task": "classification"}), [], about, None)  # of an earlier version
-    plain = report.results(without, classification.METRICS)
+    plain = report.results(without, classification.TASK.metrics)
     assert plain and plain["said"] == ""
 
 

@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
-
-import pytest
 
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
@@ -13,7 +10,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import Learner
-from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.training.task import AnyTask
 from tests.conftest import ROOT
 
 
@@ -24,17 +21,14 @@ def built_in(name: str, columns: Sequence[str]) -> list[Row]:
 
 
 def trained(
-    patch: pytest.MonkeyPatch,
-    task: ModuleType,
+    task: AnyTask,
     start: Path,
     folder: Path,
     rows: tuple[Sequence[Row], Sequence[Row]],
     **values: Any,
 ) -> tuple[list[dict[str, float]], Learner]:
     """(the metrics of every evaluation, step 0 first; the learner that was best_folder, read from its folder)."""
-    name = task.__name__.rpartition(".")[2].replace("_", "-")
-    patch.setitem(BY_NAME, name, task)
-    specs.write_run_folder(folder, specs.make_spec(name, "tiny", str(start), values), *rows)
+    specs.write_run_folder(folder, specs.make_spec(task.name, "tiny", str(start), values), *rows)
     events = list(finetune(folder))
     assert events[-1]["event"] == "finished"
     best = sorted((folder / "best").iterdir())[-1]

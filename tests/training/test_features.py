@@ -35,7 +35,7 @@ def test_numbers_and_categories_equal_those_of_scikit_learn() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "frozen"])
-def test_a_decisive_column_is_learned(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_a_decisive_column_is_learned(tiny: Tiny, tmp_path: Path, method: str) -> None:
     """The text says nothing about the label, the column everything."""
     draw = np.random.default_rng(0)
     stars = draw.integers(1, 6, 160)
@@ -45,7 +45,7 @@ def test_a_decisive_column_is_learned(tiny: Tiny, tmp_path: Path, monkeypatch: p
     ]
     values = {"rate": 1e-2, "epochs": 12, "batch": 16, "method": method, "precision": "fp32", "snapshots": 0}
     metrics, best_learner = trained(
-        monkeypatch, classification, tiny("bert"), tmp_path / "run", (rows[:120], rows[120:]), **values
+        classification.TASK, tiny("bert"), tmp_path / "run", (rows[:120], rows[120:]), **values
     )
     assert metrics[0]["accuracy"] < 0.75 and metrics[-1]["accuracy"] > 0.95
     (best,) = (tmp_path / "run" / "best").iterdir()
@@ -60,7 +60,7 @@ def test_a_decisive_column_is_learned(tiny: Tiny, tmp_path: Path, monkeypatch: p
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())
-        learners.create(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
+        learners.create(distillation.TASK, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
 def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Tiny) -> None:
@@ -70,7 +70,7 @@ def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Tiny) 
     ]
     result, problems = classification.examples(rows, classification.Options())
     learner = learners.create(
-        classification, load(tiny("bert"), precision="fp32"), result, classification.Options(), seed=0
+        classification.TASK, load(tiny("bert"), precision="fp32"), result, classification.Options(), seed=0
     )
     torch.nn.init.normal_(learner.extra["features"].weight)
     learner.modules.eval()

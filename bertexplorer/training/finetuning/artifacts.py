@@ -36,7 +36,7 @@ def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation:
             "confusion": asdict(evaluation.confusion) if evaluation.confusion else None,
         }
         (target / "task.json").write_text(json.dumps(description, indent=1), "utf-8")
-        if spec.tuning.method == "lora" and task_of(spec.task).ADAPTER_HEAD:
+        if spec.tuning.method == "lora" and task_of(spec.task).adapter_head:
             write_lora(learner, spec, target / "adapter")
         lines = "".join(json.dumps(row) + "\n" for row in evaluation.rows)
         (target / "predictions.jsonl").write_text(lines, "utf-8")
@@ -52,7 +52,7 @@ def write_lora(learner: Learner, spec: Spec, target: Path) -> None:
     checkpoint, rank = learner.checkpoint, spec.tuning.rank
     modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
     settings = {"r": rank, "lora_alpha": 2 * rank}
-    family, head = BY_MODEL_TYPE[checkpoint.family], task_of(spec.task).ADAPTER_HEAD
+    family, head = BY_MODEL_TYPE[checkpoint.family], task_of(spec.task).adapter_head
     with suppress(ExplorerError):
         write_adapter(family, modules, head, spec.checkpoint, settings, target)
         about = {key: checkpoint.hf_config[key] for key in ("id2label", "problem_type") if key in checkpoint.hf_config}

@@ -20,9 +20,9 @@ EXAMPLES = 3  # example rows in a card
 
 def write_card(learner: Learner, spec: Spec, step: int, evaluation: Evaluation) -> str:
     """A model card with the task, base checkpoint, data, settings, metrics and versions, but without rows."""
-    task, start = spec.module, learner.checkpoint
+    task, start = spec.definition, learner.checkpoint
     licence = f"license: {start.licence}\n" if start.licence else ""
-    metric_names = {key: task.METRICS.get(key, key) for key in evaluation.metrics}
+    metric_names = {key: task.metrics.get(key, key) for key in evaluation.metrics}
     metrics = "".join(f"| {metric_names[key]} | {value:.4f} |\n" for key, value in evaluation.metrics.items())
     settings = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
     extra_note = (
@@ -30,8 +30,8 @@ def write_card(learner: Learner, spec: Spec, step: int, evaluation: Evaluation) 
     )
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
-        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
-        f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
+        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.title}\n\n"
+        f"{task.title}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
         f"parameters), kept at step {step:,}.\n\n{extra_note}"
         f"## Data\n\n{markdown_line(dict(spec.data))}\n"
         f"\n## On the validation rows\n\n| metric | value |\n|---|---|\n{metrics}\n"

@@ -103,7 +103,7 @@ class TracedRun:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
         self.best = best[0]
         learner = self.learner(self.best)
-        examples = self.spec.module.examples(rows, self.spec.task_options)[0]
+        examples = self.spec.definition.examples(rows, self.spec.task_options)[0]
         self.examples, self.truths = plant_wrong_labels(examples, self.spec.task_options)
         tuning = self.spec.tuning
         steps = specs.number_of_steps(tuning, len(learner.read(self.examples)))
@@ -122,7 +122,7 @@ class TracedRun:
         if not isinstance(learner, Traceable):
             raise ExplorerError(
                 "This works for labels, tags, answers to questions, similarities and relevance; this run is of the "
-                f"task {self.spec.module.TITLE}."
+                f"task {self.spec.definition.title}."
             )
         require_gradients(learner, self.spec.tuning)
         learner.modules.eval()

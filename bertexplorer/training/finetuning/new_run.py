@@ -67,8 +67,8 @@ def read_table(name: str) -> Table:
 
 def read_collection(names: Sequence[str], task: str) -> Table:
     """Queries, documents and judgements as rows; for re-ranking also the passages that BM25 finds."""
-    if len(names) != 3 or "judgements" not in task_of(task).CAN:
-        judged = " and ".join(name for name, module in BY_NAME.items() if "judgements" in module.CAN)
+    if len(names) != 3 or "judgements" not in task_of(task).can:
+        judged = " and ".join(name for name, other in BY_NAME.items() if "judgements" in other.can)
         raise ExplorerError(
             f"--data got {len(names)} files for {task}; wanted one, or for {judged} three: queries, documents and "
             "judgements."
@@ -80,7 +80,7 @@ def read_collection(names: Sequence[str], task: str) -> Table:
         except OSError as error:
             raise ExplorerError(f"{name} cannot be read: {error.strerror}. Name three text files.") from error
     queries, documents, judgements = contents
-    candidates = task_of(task).CANDIDATES
+    candidates = task_of(task).candidates
     rows = qrels.collection_rows(queries, documents, judgements, candidates)
     summary = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
     summary += f"; each query with up to {candidates} more passages that BM25 finds." if candidates else "."

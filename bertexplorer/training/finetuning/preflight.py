@@ -12,7 +12,7 @@ from bertexplorer.training.data.rows import Row, RowProblem, Table, map_columns
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec, Tuning
-from bertexplorer.training.task import Task
+from bertexplorer.training.task import AnyTask
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.wording import counted
 
@@ -65,28 +65,28 @@ def preflight(
     """Check the rows of a run. *mapping*: {column of the task: column of the file}; None: guessed.
 
     Raises ExplorerError if a column is missing or no row can be used."""
-    task, options = spec.module, spec.task_options
-    columns = dict(mapping) if mapping is not None else guess_columns(table, task.COLUMNS)
-    guesses = guess_reasons(table, task.COLUMNS, columns)
+    task, options = spec.definition, spec.task_options
+    columns = dict(mapping) if mapping is not None else guess_columns(table, task.columns)
+    guesses = guess_reasons(table, task.columns, columns)
     rows, examples, problems = usable_rows(task, table, columns, options)
-    label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
+    label = next((c.name for c in task.columns if c.kind in LABELS and not c.optional), None)
     several = getattr(options, "labels", "one") == "several"
-    texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
+    texts = [column.name for column in task.columns if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(RowProblem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
         stratum = None if several else label
-        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.SPLIT_BY or texts)
+        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.split_by or texts)
     findings = checks.row_findings(train, dev, texts, label, several)
     if label:
         findings = [*number_findings(rows, table, label, several, guessed=mapping is None), *findings]
-    findings += checks.comma_findings(rows, [column.name for column in task.COLUMNS if column.kind == "number"])
+    findings += checks.comma_findings(rows, [column.name for column in task.columns if column.kind == "number"])
     if tokenizer is not None:
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
     counts = checks.label_counts(train, label, several) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
-    if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], is_share=task.METRIC == "accuracy"):
+    if warning := sample_size_warning(len(dev), task.metrics[task.metric], is_share=task.metric == "accuracy"):
         findings.append(checks.Finding(warning))
     lines = {row.line for row in train}
     learned = [example for example in examples if example.line in lines]
@@ -121,10 +121,10 @@ def plan(
 
 
 def usable_rows(
-    task: Task, table: Table, mapping: Mapping[str, str], options: Any
+    task: AnyTask, table: Table, mapping: Mapping[str, str], options: Any
 ) -> tuple[list[Row], list[Any], list[RowProblem]]:
     """The rows that the task can use, its examples of them, and the problems of the other rows."""
-    rows = map_columns(table, mapping, task.COLUMNS)
+    rows = map_columns(table, mapping, task.columns)
     examples, unusable = task.examples(rows, options)
     problems = sorted([*table.problems, *unusable], key=lambda problem: problem.line)
     if not examples:
@@ -155,10 +155,10 @@ def number_findings(
     return [checks.Finding(f"{what}: scores, not classes. {advice}", stops=all_different or guessed)]
 
 
-def learns_numbers(task: Task, table: Table) -> bool:
+def learns_numbers(task: AnyTask, table: Table) -> bool:
     """Whether *task* learns numbers, and *table* has all the columns that it needs."""
-    needed = {column.name: column.kind for column in task.COLUMNS if not column.optional}
-    return "number" in needed.values() and needed.keys() <= guess_columns(table, task.COLUMNS).keys()
+    needed = {column.name: column.kind for column in task.columns if not column.optional}
+    return "number" in needed.values() and needed.keys() <= guess_columns(table, task.columns).keys()
 
 
 def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool) -> checks.Finding:
@@ -173,7 +173,7 @@ def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool)
 
 
 def truncation_findings(
-    task: Task, examples: Sequence[Any], tokenizer: "Tokenizer", max_tokens: int
+    task: AnyTask, examples: Sequence[Any], tokenizer: "Tokenizer", max_tokens: int
 ) -> list[checks.Finding]:
     """A finding if texts of *examples* are cut."""
     from bertexplorer.training.texts import LimitedTokenizer

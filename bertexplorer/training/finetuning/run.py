@@ -93,7 +93,7 @@ class FinetuningRun(RunDriver):
         stop: Callable[[], bool],
     ) -> None:
         self.spec = spec
-        self.task = spec.module
+        self.task = spec.definition
         self.tuning = spec.tuning
         self.rows = train_rows, dev_rows
         self.best = Best()
@@ -235,7 +235,7 @@ class FinetuningRun(RunDriver):
         """Evaluate on the validation rows and save the learner if it is the best so far."""
         start = time.monotonic()
         evaluation = learner.evaluate(dev)
-        value = evaluation.metrics[self.task.METRIC]
+        value = evaluation.metrics[self.task.metric]
         yield (
             {"event": "evaluated"}
             | self.progress()
@@ -247,13 +247,13 @@ class FinetuningRun(RunDriver):
             return
         start = self.best.start
         start_loss = self.best.start_loss
-        higher = self.task.HIGHER
+        higher = self.task.higher
         yield from evaluation_warnings(evaluation, start=start, value=value, higher=higher, start_loss=start_loss)
         self.best = self.best.after(self.state.step, value, loss, higher=higher)
         if self.best.step == self.state.step:
             if self.distributed.main:
                 save_best(learner, self.folder / "best", self.spec, self.state.step, evaluation)
-            yield {"event": "best", "metric": self.task.METRIC, "value": value}
+            yield {"event": "best", "metric": self.task.metric, "value": value}
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
         """Write a commit. If there are several processes, the main one writes it and the others wait."""
@@ -272,7 +272,7 @@ class FinetuningRun(RunDriver):
             {"event": "finished"}
             | self.progress()
             | {
-                "metric": self.task.METRIC,
+                "metric": self.task.metric,
                 "value": self.best.value,
                 "best_step": self.best.step,
                 "seconds": self.state.seconds,

@@ -15,7 +15,7 @@ from bertexplorer.training import trackers
 from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning.batch_sampler import steps_per_epoch
-from bertexplorer.training.task import Task
+from bertexplorer.training.task import AnyTask
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
@@ -74,16 +74,16 @@ class Spec:
     data: Mapping[str, Any] = field(default_factory=dict)  # file, how it was read, mapping, counts
 
     @property
-    def module(self) -> Task:
+    def definition(self) -> AnyTask:
         return task_of(self.task)
 
     @property
     def task_options(self) -> Any:
-        return build(self.module.Options, dict(self.options))
+        return build(self.definition.options, dict(self.options))
 
 
-def task_of(name: str) -> Task:
-    """The module of a task. Raises ExplorerError for an unknown name."""
+def task_of(name: str) -> AnyTask:
+    """A task by its name. Raises ExplorerError for an unknown name."""
     if name not in BY_NAME:
         raise ExplorerError(f"There is no task {name!r:.60}; wanted one of {', '.join(BY_NAME)}.")
     return BY_NAME[name]
@@ -117,11 +117,11 @@ def make_spec(
 ) -> Spec:
     """A Spec from flat *values* of the settings of Tuning and the task, each validated; missing ones get the task's
     defaults. *by_name*: as for `build`. Raises ExplorerError for an unknown setting or an invalid value."""
-    module = task_of(task)
-    task_values = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
-    tuning_values = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in task_values}}
-    options = asdict(build(module.Options, task_values, by_name=by_name))
-    tuning = build(Tuning, tuning_values, by_name=by_name)
+    definition = task_of(task)
+    task_values = {name: values[name] for name in values if name in definition.options.__dataclass_fields__}
+    others = {name: value for name, value in values.items() if name not in task_values}
+    options = asdict(build(definition.options, task_values, by_name=by_name))
+    tuning = build(Tuning, {**definition.defaults, **others}, by_name=by_name)
     trackers.parse_trackers(tuning.report_to)
     return Spec(task, checkpoint, folder, options=options, tuning=tuning, **more)
 

@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.training.learner import Learner
-    from bertexplorer.training.task import Task
+    from bertexplorer.training.task import AnyTask
 
 
-def learner_class(task: Task) -> type[Learner]:
-    """The class that learns *task*, a module of training/tasks; imports torch."""
-    module, _, name = task.LEARNER.partition(":")
+def learner_class(task: AnyTask) -> type[Learner]:
+    """The class that learns *task*; imports torch."""
+    module, _, name = task.learner.partition(":")
     return getattr(import_module(f"{__name__}.{module}"), name)
 
 
-def create(task: Task, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
+def create(task: AnyTask, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
     """*checkpoint* with the head of *task*; new weights are drawn with *seed*. Raises ExplorerError for examples or a
     checkpoint that do not fit the task."""
     return learner_class(task).create(checkpoint, train, options, seed=seed)
 
 
-def restore(task: Task, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+def restore(task: AnyTask, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
     """A saved learner. *state*: as its `state` returned it; *tensors*: the state dict of its extra parts."""
-    return learner_class(task).restore(checkpoint, task.Options(**state["options"]), state, tensors)
+    return learner_class(task).restore(checkpoint, task.options(**state["options"]), state, tensors)

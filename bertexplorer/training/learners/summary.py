@@ -17,7 +17,7 @@ from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.summary import (
     KINDS,
-    METRIC,
+    TASK,
     Example,
     Options,
     Rouge,
@@ -125,7 +125,7 @@ class Summariser(Learner):
             row = {"line": example.line, "text": " ".join(example.document), "gold": " ".join(example.summary)}
             outcome = {"predicted": " ".join(example.document[i] for i in picked), "cut": item.left_out}
             scores = rouge_scores["this"][-1] | {
-                "score": rouge_scores["this"][-1][METRIC],
+                "score": rouge_scores["this"][-1][TASK.metric],
                 "loss": float(losses[-1].mean()),
             }
             scores["precision"] = len(oracle & set(picked)) / len(picked)

@@ -1,33 +1,22 @@
-"""The fine-tuning tasks, each a module with the interface of training/task.Task."""
+"""The fine-tuning tasks: a module each, which makes a `TASK`."""
 
-from bertexplorer.training.task import Task
-from bertexplorer.training.tasks import (
-    adaptation,
-    classification,
-    distillation,
-    next_word,
-    pair_classification,
-    question_answering,
-    reranking,
-    retrieval,
-    sequence,
-    similarity,
-    summary,
-    tagging,
-)
+from importlib import import_module
 
-TASKS: tuple[Task, ...] = (
-    classification,
-    pair_classification,
-    tagging,
-    question_answering,
-    similarity,
-    retrieval,
-    reranking,
-    summary,
-    adaptation,
-    next_word,
-    sequence,
-    distillation,
+from bertexplorer.training.task import AnyTask
+
+MODULES = (  # in the order of the page
+    "classification",
+    "pair_classification",
+    "tagging",
+    "question_answering",
+    "similarity",
+    "retrieval",
+    "reranking",
+    "summary",
+    "adaptation",
+    "next_word",
+    "sequence",
+    "distillation",
 )
-BY_NAME: dict[str, Task] = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in TASKS}
+TASKS: tuple[AnyTask, ...] = tuple(import_module(f"{__name__}.{module}").TASK for module in MODULES)
+BY_NAME: dict[str, AnyTask] = {task.name: task for task in TASKS}

@@ -9,28 +9,9 @@ from typing import Any
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Column, Task
 
-TITLE = "Domain adaptation"
-ABOUT = "More of BERT's own training, on your own texts: words are masked and predicted."
-COLUMNS = (Column("text", "Text", "text"),)
-METRIC, HIGHER = "perplexity", False
-METRICS = {
-    "perplexity": "Perplexity at the masks",
-    "accuracy": "Accuracy at the masks",
-    "general_perplexity": "Perplexity on plain sentences: forgetting",
-    "general_accuracy": "Accuracy at the masks of plain sentences",
-    "unigram_perplexity": "Perplexity by word counts alone",
-    "loss": "Loss",
-}
 Options = Masking
-LEARNER, ROWS = "adaptation:MaskedLanguageLearner", "adaptation"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset()
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"rate": 5e-5, "batch": 16}
 
 
 @dataclass(frozen=True)
@@ -56,6 +37,25 @@ def inputs(example: Example) -> list[tuple[str, ...]]:
     return []
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
-    return {}
+# The unigram baseline needs the tokenizer, so it is a metric of each evaluation
+TASK = Task(
+    name="adaptation",
+    title="Domain adaptation",
+    about="More of BERT's own training, on your own texts: words are masked and predicted.",
+    columns=(Column("text", "Text", "text"),),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="adaptation:MaskedLanguageLearner",
+    metric="perplexity",
+    metrics={
+        "perplexity": "Perplexity at the masks",
+        "accuracy": "Accuracy at the masks",
+        "general_perplexity": "Perplexity on plain sentences: forgetting",
+        "general_accuracy": "Accuracy at the masks of plain sentences",
+        "unigram_perplexity": "Perplexity by word counts alone",
+        "loss": "Loss",
+    },
+    higher=False,
+    defaults={"rate": 5e-5, "batch": 16},
+)

@@ -11,15 +11,8 @@ from typing import Annotated, Any, Literal
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, UnusableRow, cell_parts, cell_text, convert_rows
 from bertexplorer.training.features import feature_cells
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 
-TITLE = "Sentence classification"
-ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."
-COLUMNS = (
-    Column("text", "Text", "text"),
-    Column("label", "Label", "labels", "several labels in a cell are separated by |"),
-)
-METRIC, HIGHER = "accuracy", True
 METRICS = {
     "accuracy": "Accuracy",
     "macro_f1": "Macro-F1",
@@ -28,13 +21,6 @@ METRICS = {
     "calibration": "Calibration error",
     "loss": "Loss",
 }
-LEARNER, ROWS = "classification:Classifier", "classification"
-USES_FEATURES = True
-CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
-ADAPTER_HEAD = "sequence_classifier"
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -82,10 +68,31 @@ def inputs(example: Any) -> list[tuple[str, ...]]:
     return [example.texts]
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}
     most = Counter(frozenset(example.labels) for example in train).most_common(1)[0][0]
     share = sum(set(example.labels) == most for example in dev) / len(dev)
     return {"accuracy": (f"always “{', '.join(sorted(most)) or 'none'}”", share)}
+
+
+TASK = Task(
+    name="classification",
+    title="Sentence classification",
+    about="One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels.",
+    columns=(
+        Column("text", "Text", "text"),
+        Column("label", "Label", "labels", "several labels in a cell are separated by |"),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="classification:Classifier",
+    metric="accuracy",
+    metrics=METRICS,
+    baselines=baselines,
+    can=("answers", "suspects", "traces"),
+    features=True,
+    adapter_head="sequence_classifier",
+)

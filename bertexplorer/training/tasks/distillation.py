@@ -4,38 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import Example, inputs as inputs
-
-TITLE = "Distillation"
-ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."
-COLUMNS = (
-    Column("text", "Text", "text"),
-    Column("label", "Label", "label"),
-    Column("text_b", "Second text", "text", "where the teacher judges pairs", optional=True),
-)
-METRIC, HIGHER = "accuracy", True
-METRICS = {
-    **classification.METRICS,
-    "accuracy": "Student's accuracy",
-    "teacher_accuracy": "Teacher's accuracy",
-    "kept": "Student's accuracy as a share of the teacher's",
-    "agreement": "Agreement with the teacher",
-    "speed": "Speed relative to the teacher, measured",
-    "size": "Parameters as a share of the teacher's",
-}
-LEARNER, ROWS = "distillation:Distiller", "classification"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers"})
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"epochs": 5.0}
+from bertexplorer.training.tasks.classification import Example, inputs
 
 
 @dataclass(frozen=True)
@@ -56,5 +31,35 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return classification.examples(rows, classification.Options(), columns)
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     return classification.baselines(train, dev, classification.Options())
+
+
+TASK = Task(
+    name="distillation",
+    title="Distillation",
+    about="A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers.",
+    columns=(
+        Column("text", "Text", "text"),
+        Column("label", "Label", "label"),
+        Column("text_b", "Second text", "text", "where the teacher judges pairs", optional=True),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="distillation:Distiller",
+    metric="accuracy",
+    metrics={
+        **classification.METRICS,
+        "accuracy": "Student's accuracy",
+        "teacher_accuracy": "Teacher's accuracy",
+        "kept": "Student's accuracy as a share of the teacher's",
+        "agreement": "Agreement with the teacher",
+        "speed": "Speed relative to the teacher, measured",
+        "size": "Parameters as a share of the teacher's",
+    },
+    baselines=baselines,
+    defaults={"epochs": 5.0},
+    can=("answers",),
+    rows_of="classification",
+)

@@ -4,32 +4,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Column, Task
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import (
-    METRICS as METRICS,
-    Options as Options,
-    baselines as baselines,
-    inputs as inputs,
+    METRICS,
+    Options,
+    baselines,
+    inputs,
 )
-
-TITLE = "Pair classification"
-ABOUT = "One label for two texts: does the second follow from the first, do both mean the same, is it an answer?"
-COLUMNS = (
-    Column("text_a", "First text", "text"),
-    Column("text_b", "Second text", "text"),
-    Column("label", "Label", "labels"),
-)
-METRIC, HIGHER = "accuracy", True
-LEARNER, ROWS = "classification:Classifier", "pair-classification"
-USES_FEATURES = True
-CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
-ADAPTER_HEAD = "sequence_classifier"
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"epochs": 6.0}
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any]]:
     """As in classification, with two texts."""
     return classification.examples(rows, options, ("text_a", "text_b"))
+
+
+TASK = Task(
+    name="pair-classification",
+    title="Pair classification",
+    about="One label for two texts: does the second follow from the first, do both mean the same, is it an answer?",
+    columns=(
+        Column("text_a", "First text", "text"),
+        Column("text_b", "Second text", "text"),
+        Column("label", "Label", "labels"),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="classification:Classifier",
+    metric="accuracy",
+    metrics=METRICS,
+    baselines=baselines,
+    defaults={"epochs": 6.0},
+    can=("answers", "suspects", "traces"),
+    features=True,
+    adapter_head="sequence_classifier",
+)

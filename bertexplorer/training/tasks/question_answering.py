@@ -17,33 +17,8 @@ from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.jsonl import flatten_answers, is_answers
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 
-TITLE = "Question answering"
-ABOUT = "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."
-COLUMNS = (
-    Column("question", "Question", "text"),
-    Column("context", "Passage", "text"),
-    Column("answers", "Answers", "answers", "the text, or SQuAD's list of texts with where they start"),
-    Column("impossible", "Impossible", "label", "true where the passage does not say", optional=True),
-)
-METRIC, HIGHER = "f1", True
-METRICS = {
-    "f1": "F1",
-    "exact": "Exact match",
-    "has_answer_f1": "F1 where there is an answer",
-    "has_answer_exact": "Exact match where there is an answer",
-    "no_answer": "Accuracy where there is no answer",
-    "lost": "Answers that fit in no window",
-    "loss": "Loss",
-}
-LEARNER, ROWS = "question_answering:QuestionAnswerer", "question-answering"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
-ADAPTER_HEAD = "span"
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ("context",)
-DEFAULTS: dict[str, Any] = {"epochs": 8.0, "max_tokens": 384, "batch": 8}
 YES = ("true", "yes", "1")
 OFFER = "; “Realign” takes the nearest place where it occurs"
 PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -92,9 +67,7 @@ def inputs(question: PassageQuestion) -> list[tuple[str, ...]]:
     return []
 
 
-def baselines(
-    train: Sequence[PassageQuestion], dev: Sequence[PassageQuestion], options: Options
-) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[PassageQuestion], dev: Sequence[PassageQuestion], options: Options) -> Baselines:
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
@@ -230,3 +203,37 @@ def thresholds(
         mean = float(np.where(is_no_answer, no_answer_f1, span_f1).mean())
         rows.append({"threshold": float(threshold), "f1": mean, "no answer": float(is_no_answer.mean())})
     return rows
+
+
+TASK = Task(
+    name="question-answering",
+    title="Question answering",
+    about=(
+        "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."
+    ),
+    columns=(
+        Column("question", "Question", "text"),
+        Column("context", "Passage", "text"),
+        Column("answers", "Answers", "answers", "the text, or SQuAD's list of texts with where they start"),
+        Column("impossible", "Impossible", "label", "true where the passage does not say", optional=True),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="question_answering:QuestionAnswerer",
+    metric="f1",
+    metrics={
+        "f1": "F1",
+        "exact": "Exact match",
+        "has_answer_f1": "F1 where there is an answer",
+        "has_answer_exact": "Exact match where there is an answer",
+        "no_answer": "Accuracy where there is no answer",
+        "lost": "Answers that fit in no window",
+        "loss": "Loss",
+    },
+    baselines=baselines,
+    defaults={"epochs": 8.0, "max_tokens": 384, "batch": 8},
+    can=("answers", "suspects", "traces"),
+    split_by=("context",),
+    adapter_head="span",
+)

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows, parse_relevance
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics
-from bertexplorer.training.task import Ability, Column
-from bertexplorer.training.tasks.classification import inputs as inputs
+from bertexplorer.training.task import Baselines, Column, Task
+from bertexplorer.training.tasks.classification import inputs
 
-TITLE = "Re-ranking"
-ABOUT = "Puts the passages that a search found in order, by reading each together with the query."
-COLUMNS = (
-    Column("query", "Query", "text"),
-    Column("passage", "Passage", "text"),
-    Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
-)
-METRIC, HIGHER = "ndcg_10", True
 METRICS = {
     "ndcg_10": "NDCG@10",
     "ndcg_10_before": "NDCG@10 before",
@@ -30,13 +22,6 @@ METRICS = {
     "mrr_10_before": "MRR@10 before",
     "loss": "Loss",
 }
-LEARNER, ROWS = "reranking:Reranker", "reranking"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces", "two texts", "judgements"})
-ADAPTER_HEAD = ""
-CANDIDATES = 50  # unjudged passages per query that BM25 adds to judgements
-SPLIT_BY: tuple[str, ...] = ("query",)
-DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The order of BM25 over the validation passages."""
     queries = candidates_by_query(dev)
     orders = bm25_orders(queries)
@@ -104,3 +89,26 @@ def bm25_orders(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
         indices = [index_of[example.texts[1]] for example in candidates]
         orders.append(rank_by_score(index.scores(query)[indices], index.tie_ranks[indices]).tolist())
     return orders
+
+
+TASK = Task(
+    name="reranking",
+    title="Re-ranking",
+    about="Puts the passages that a search found in order, by reading each together with the query.",
+    columns=(
+        Column("query", "Query", "text"),
+        Column("passage", "Passage", "text"),
+        Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="reranking:Reranker",
+    metric="ndcg_10",
+    metrics=METRICS,
+    baselines=baselines,
+    defaults={"epochs": 4.0, "batch": 16, "max_tokens": 256},
+    can=("answers", "suspects", "traces", "two texts", "judgements"),
+    split_by=("query",),
+    candidates=50,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -20,25 +20,9 @@ from bertexplorer.training.data.rows import (
     parse_relevance,
 )
 from bertexplorer.training.ranking import BM25, TOP, ranking_metrics
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 
-TITLE = "Retrieval"
-ABOUT = "Finds the passages that answer a query, by the similarity of their vectors."
-COLUMNS = (
-    Column("query", "Query", "text"),
-    Column("passage", "Passage", "text", "one that answers the query"),
-    Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
-    Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
-)
-METRIC, HIGHER = "mrr_10", True
 METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
-LEARNER, ROWS = "retrieval:Retriever", "retrieval"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers", "two texts", "vectors", "judgements"})
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ("query",)
-DEFAULTS: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -110,7 +94,7 @@ def search_collection(dev: Sequence[Example], others: Sequence[str], options: Op
     return passages[: max(answers, options.collection)] if options.collection else passages
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """BM25 over the same passages."""
     collection, relevance_of = search_collection(dev, all_passages(train), options), relevance_by_query(dev)
     index = BM25(collection)
@@ -121,3 +105,25 @@ def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options
     return (
         {metric: ("BM25", float(np.mean([row[metric] for row in metrics]))) for metric in metrics[0]} if metrics else {}
     )
+
+
+TASK = Task(
+    name="retrieval",
+    title="Retrieval",
+    about="Finds the passages that answer a query, by the similarity of their vectors.",
+    columns=(
+        Column("query", "Query", "text"),
+        Column("passage", "Passage", "text", "one that answers the query"),
+        Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
+        Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="retrieval:Retriever",
+    metric="mrr_10",
+    metrics=METRICS,
+    baselines=baselines,
+    can=("answers", "two texts", "vectors", "judgements"),
+    split_by=("query",),
+)

@@ -5,32 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Ability, Column
-
-TITLE = "Source to target"
-ABOUT = "A text written from another one: a translation, a summary in new words, a rewrite."
-COLUMNS = (Column("source", "Source", "text"), Column("target", "Target", "text"))
-METRIC, HIGHER = "chrf", True
-METRICS = {
-    "chrf": "chrF: F2 of character 1- to 6-grams",
-    "rouge_l": "ROUGE-L: F1 of the longest common subsequence",
-    "exact": "Exact matches, of targets as the tokenizer writes them",
-    "accuracy": "Next-token accuracy, given the true tokens before",
-    "loss": "Loss",
-    "written": "Rows generated",
-}
-LEARNER, ROWS = "sequence:SequenceLearner", "sequence"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"generates"})
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ("source",)
-DEFAULTS: dict[str, Any] = {"batch": 16}
+from bertexplorer.training.task import Baselines, Column, Task
 
 
 @dataclass(frozen=True)
@@ -56,7 +36,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without one of its texts is a problem."""
 
     def convert(row: Row) -> Example:
-        source, target = (clean(cell_text(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
+        source, target = (clean(cell_text(row.cells.get(name, "")))[0].strip() for name in ("source", "target"))
         if not source or not target:
             raise UnusableRow(f"has no {'target' if source else 'source'}")
         return Example(row.line, source, target)
@@ -69,7 +49,7 @@ def inputs(example: Example) -> list[tuple[str, ...]]:
     return [(example.source, example.target)]
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The source, copied."""
     rows = dev[: options.shown]
     if not rows:
@@ -93,3 +73,28 @@ def compare_texts(written: Sequence[str], gold: Sequence[str]) -> tuple[dict[str
     }
     scores = [chrf.sentence_score(text, [reference]).score / 100 for text, reference in zip(written, gold, strict=True)]
     return metrics, scores
+
+
+TASK = Task(
+    name="sequence",
+    title="Source to target",
+    about="A text written from another one: a translation, a summary in new words, a rewrite.",
+    columns=(Column("source", "Source", "text"), Column("target", "Target", "text")),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="sequence:SequenceLearner",
+    metric="chrf",
+    metrics={
+        "chrf": "chrF: F2 of character 1- to 6-grams",
+        "rouge_l": "ROUGE-L: F1 of the longest common subsequence",
+        "exact": "Exact matches, of targets as the tokenizer writes them",
+        "accuracy": "Next-token accuracy, given the true tokens before",
+        "loss": "Loss",
+        "written": "Rows generated",
+    },
+    baselines=baselines,
+    defaults={"batch": 16},
+    can=("generates",),
+    split_by=("source",),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -12,24 +12,7 @@ from jaxtyping import Float
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows, parse_number
 from bertexplorer.training.ranking import words
-from bertexplorer.training.task import Ability, Column
-
-TITLE = "Similarity"
-ABOUT = "How similar two texts are in meaning, learned from scores that people gave."
-COLUMNS = (
-    Column("text_a", "First text", "text"),
-    Column("text_b", "Second text", "text"),
-    Column("score", "Score", "number", "a number; the highest means the same"),
-)
-METRIC, HIGHER = "spearman", True
-METRICS = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"}
-LEARNER, ROWS = "similarity:Similarity", "similarity"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers", "traces", "two texts", "vectors"})
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
+from bertexplorer.training.task import Baselines, Column, Task
 
 
 @dataclass(frozen=True)
@@ -66,7 +49,7 @@ def inputs(example: Example) -> list[tuple[str, ...]]:
     return [(text,) for text in example.texts]
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The share of words in common (Jaccard)."""
     shares = []
     for example in dev:
@@ -87,3 +70,24 @@ def correlations(predicted: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n
         "spearman": float(spearmanr(predicted, gold).statistic),
         "pearson": float(pearsonr(predicted, gold).statistic),
     }
+
+
+TASK = Task(
+    name="similarity",
+    title="Similarity",
+    about="How similar two texts are in meaning, learned from scores that people gave.",
+    columns=(
+        Column("text_a", "First text", "text"),
+        Column("text_b", "Second text", "text"),
+        Column("score", "Score", "number", "a number; the highest means the same"),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="similarity:Similarity",
+    metric="spearman",
+    metrics={"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"},
+    baselines=baselines,
+    defaults={"epochs": 4.0, "batch": 16},
+    can=("answers", "traces", "two texts", "vectors"),
+)

@@ -15,30 +15,8 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.pretraining.sentences import split_sentences
 from bertexplorer.training.ranking import words
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 
-TITLE = "Extractive summary"
-ABOUT = "Picks the sentences of a document that sum it up."
-COLUMNS = (
-    Column("document", "Document", "text", "a text, or a list of sentences"),
-    Column("summary", "Summary", "text", "in any words; the closest sentences become the targets"),
-)
-METRIC, HIGHER = "rouge_2", True
-METRICS = {
-    "rouge_1": "ROUGE-1",
-    "rouge_2": "ROUGE-2",
-    "rouge_l": "ROUGE-L",
-    "oracle_rouge_2": "ROUGE-2 of the best sentences",
-    "precision": "Precision of the picked sentences",
-    "loss": "Loss",
-}
-LEARNER, ROWS = "summary:Summariser", "summary"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset()
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ("document",)
-DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
 KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # metric -> name in rouge-score
 
 
@@ -90,7 +68,7 @@ def cell_sentences(cell: Any) -> list[str]:
     ]
 
 
-def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The first sentences."""
     rouge = Rouge()
     scores = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
@@ -160,3 +138,30 @@ class Rouge:
         """F1 of the *predicted* sentences against those of *gold*."""
         scores = self.scorer.score("\n".join(gold), "\n".join(predicted))
         return {key: float(scores[kind].fmeasure) for key, kind in KINDS.items()}
+
+
+TASK = Task(
+    name="summary",
+    title="Extractive summary",
+    about="Picks the sentences of a document that sum it up.",
+    columns=(
+        Column("document", "Document", "text", "a text, or a list of sentences"),
+        Column("summary", "Summary", "text", "in any words; the closest sentences become the targets"),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="summary:Summariser",
+    metric="rouge_2",
+    metrics={
+        "rouge_1": "ROUGE-1",
+        "rouge_2": "ROUGE-2",
+        "rouge_l": "ROUGE-L",
+        "oracle_rouge_2": "ROUGE-2 of the best sentences",
+        "precision": "Precision of the picked sentences",
+        "loss": "Loss",
+    },
+    baselines=baselines,
+    defaults={"max_tokens": 512, "batch": 8},
+    split_by=("document",),
+)

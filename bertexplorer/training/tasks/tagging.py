@@ -12,32 +12,8 @@ from bertexplorer.model.text import clean, split_words
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.entities import OUTSIDE, TAG, Entity, entities, metrics, to_iob2
-from bertexplorer.training.task import Ability, Column
+from bertexplorer.training.task import Baselines, Column, Task
 
-TITLE = "Named entities and tagging"
-ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."
-COLUMNS = (
-    Column("tokens", "Words", "tokens", "a list of words, or the text if the tags are spans in it"),
-    Column("tags", "Tags", "tags", 'B-LOC, I-LOC, O …, one for each word; or spans as {"start", "end", "label"}'),
-)
-METRIC, HIGHER = "entity_f1", True
-METRICS = {
-    "entity_f1": "Entity F1",
-    "strict_f1": "Strict F1",
-    "precision": "Precision",
-    "recall": "Recall",
-    "accuracy": "Word accuracy",
-    "illegal": "Illegal tags",
-    "cut": "Words beyond the limit",
-    "loss": "Loss",
-}
-LEARNER, ROWS = "tagging:Tagger", "tagging"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
-ADAPTER_HEAD = ""
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 AROUND = 12  # characters shown on either side of a mistake
 MARKED = 0.9  # if more than this share of the tags except O have B- or I-, all must have one
 KIND = ("label", "type")  # names for the type of a span
@@ -84,7 +60,7 @@ def inputs(sentence: Sentence) -> list[tuple[str, ...]]:
     return [(sentence.text,)]
 
 
-def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> Baselines:
     """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}
@@ -192,3 +168,32 @@ def show_context(text: str, position: int) -> str:
     start = "…" if position > AROUND else ""
     end = "…" if position + AROUND < len(text) else ""
     return f"“{start}{before}|{after}{end}”"
+
+
+TASK = Task(
+    name="tagging",
+    title="Named entities and tagging",
+    about="A tag for each word: the names of people, places and organisations, parts of speech, and the like.",
+    columns=(
+        Column("tokens", "Words", "tokens", "a list of words, or the text if the tags are spans in it"),
+        Column("tags", "Tags", "tags", 'B-LOC, I-LOC, O …, one for each word; or spans as {"start", "end", "label"}'),
+    ),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="tagging:Tagger",
+    metric="entity_f1",
+    metrics={
+        "entity_f1": "Entity F1",
+        "strict_f1": "Strict F1",
+        "precision": "Precision",
+        "recall": "Recall",
+        "accuracy": "Word accuracy",
+        "illegal": "Illegal tags",
+        "cut": "Words beyond the limit",
+        "loss": "Loss",
+    },
+    baselines=baselines,
+    defaults={"batch": 8, "epochs": 5.0},
+    can=("answers", "suspects", "traces"),
+)

@@ -1,32 +1,13 @@
 """Questions: whether a text was a question, from its words without the mark at its end."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from bertexplorer.training.data.rows import Row, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Ability, Column
-from bertexplorer.training.tasks.classification import (
-    METRICS as METRICS,
-    Example,
-    Options as Options,
-    baselines as baselines,
-    inputs as inputs,
-)
-
-TITLE = "Questions"
-ABOUT = "Whether a text was a question."
-COLUMNS = (Column("text", "Text", "text"),)
-METRIC, HIGHER = "accuracy", True
-LEARNER, ROWS = "classification:Classifier", "classification"
-USES_FEATURES = False
-CAN: frozenset[Ability] = frozenset({"answers"})
-ADAPTER_HEAD = "sequence_classifier"
-CANDIDATES = 0
-SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {"epochs": 2.0}
+from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.task import Column, Task
+from bertexplorer.training.tasks.classification import METRICS, Example, Options, baselines, inputs
 
 
-def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any]]:
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
     def convert(row: Row) -> Example:
         text = cell_text(row.cells.get("text", "")).strip()
         if len(text) < 2:
@@ -34,3 +15,22 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any
         return Example(row.line, (text[:-1],), ("question" if text.endswith("?") else "statement",))
 
     return convert_rows(rows, convert)
+
+
+TASK = Task(
+    name="questions",
+    title="Questions",
+    about="Whether a text was a question.",
+    columns=(Column("text", "Text", "text"),),
+    options=Options,
+    examples=examples,
+    inputs=inputs,
+    learner="classification:Classifier",
+    metric="accuracy",
+    metrics=METRICS,
+    baselines=baselines,
+    defaults={"epochs": 2.0},
+    can=("answers",),
+    rows_of="classification",
+    adapter_head="sequence_classifier",
+)

@@ -51,8 +51,8 @@ def detail_of(run: TrainingRun) -> RunDetail:
 def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float]:
     """Line -> TracIn of the row *answered*, a gradient of all parameters for each row."""
     given, rows, _ = spec.read_run(run.folder)
-    examples, _ = given.module.examples(rows, given.task_options)
-    (asked,), _ = given.module.examples([Row(0, dict(answered))], given.task_options)
+    examples, _ = given.definition.examples(rows, given.task_options)
+    (asked,), _ = given.definition.examples([Row(0, dict(answered))], given.task_options)
     folders = sorted(
         {p.name: p for p in [*(run.folder / "snapshots").glob("step-*"), run.best]}.values(), key=lambda p: p.name
     )
@@ -76,7 +76,7 @@ def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float
                 [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in learner.modules.parameters()]
             )
 
-        own = slope(asked, cosine=given.module.__name__.endswith("similarity"))
+        own = slope(asked, cosine=given.task == "similarity")
         for item in examples:
             result[item.line] += weight * float(own @ slope(item))
     return result

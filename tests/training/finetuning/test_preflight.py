@@ -44,7 +44,7 @@ def test_wrong_passages_may_be_text(check: Callable[..., Preflight]) -> None:
 
 @pytest.mark.parametrize("name", ["retrieval", "distillation"])
 def test_columns_that_a_file_may_lack_are_not_missed(name: str) -> None:
-    (path,) = (ROOT / "assets" / "data").glob(f"{BY_NAME[name].ROWS}.*")
+    (path,) = (ROOT / "assets" / "data").glob(f"{BY_NAME[name].built_in_rows}.*")
     assert not findings(preflight(make_spec(name, "mini", "", {}), read(path.read_bytes(), path.name)), "lack")
 
 

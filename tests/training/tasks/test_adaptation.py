@@ -16,7 +16,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.adaptation import MaskedLanguageLearner
-from bertexplorer.training.tasks import BY_NAME, adaptation
+from bertexplorer.training.tasks import adaptation
 from bertexplorer.training.tasks.adaptation import Options
 from tests.tolerance import assert_same, of_encoder, of_sum
 from tests.training.finetuned import best_folder, built_in, trained
@@ -34,7 +34,7 @@ def checkpoint(tiny) -> Checkpoint:
 def adapter(checkpoint: Checkpoint) -> MaskedLanguageLearner:
     result, problems = adaptation.examples(ROWS, Options())
     assert not problems
-    return learners.create(adaptation, checkpoint, result, Options(), seed=0)
+    return learners.create(adaptation.TASK, checkpoint, result, Options(), seed=0)
 
 
 def test_the_loss_equals_that_of_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
@@ -74,7 +74,7 @@ def test_long_texts_are_split_without_losing_tokens(adapter: MaskedLanguageLearn
 def test_evaluations_use_the_same_masks_for_all_settings(checkpoint: Checkpoint) -> None:
     result, _ = adaptation.examples(ROWS, Options())
     every = [
-        learners.create(adaptation, checkpoint, result, options, seed=0).evaluate(result)
+        learners.create(adaptation.TASK, checkpoint, result, options, seed=0).evaluate(result)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
@@ -117,23 +117,19 @@ def test_unusable_input_is_reported(tiny) -> None:
     assert problems == [RowProblem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in result] == [5]
     for name in ("electra-discriminator", "bert-classifier"):
         with pytest.raises(ExplorerError, match="no fill-mask head"):
-            learners.create(adaptation, load(tiny(name), precision="fp32"), result, Options(), seed=0)
+            learners.create(adaptation.TASK, load(tiny(name), precision="fp32"), result, Options(), seed=0)
     with pytest.raises(ExplorerError, match="more than 1"):
         learners.create(
-            adaptation, load(tiny("bert"), precision="fp32"), result, Options(masked=0.9, random=0.2), seed=0
+            adaptation.TASK, load(tiny("bert"), precision="fp32"), result, Options(masked=0.9, random=0.2), seed=0
         )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
-    family: str, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(family: str, tiny, tmp_path: Path) -> None:
     rows = built_in("adaptation.txt", ["text"])
     quick = {"epochs": 3, "rate": 3e-3, "max_tokens": 32, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
-    metrics, learner = trained(
-        monkeypatch, adaptation, tiny(family), tmp_path / "run", (rows[:80], rows[80:110]), **quick
-    )
+    metrics, learner = trained(adaptation.TASK, tiny(family), tmp_path / "run", (rows[:80], rows[80:110]), **quick)
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
     result, _ = adaptation.examples(rows[80:110], Options())
     second = learner.evaluate(result)
@@ -149,8 +145,7 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
 
 
 @pytest.mark.slow
-def test_a_resumed_run_continues_with_the_same_masks(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BY_NAME, "adaptation", adaptation)
+def test_a_resumed_run_continues_with_the_same_masks(tiny, tmp_path: Path) -> None:
     rows, weights = built_in("adaptation.txt", ["text"]), []
     for name, stops in (("straight", []), ("stopped", [3, 8])):
         spec = specs.make_spec("adaptation", "tiny", str(tiny("bert")), {"epochs": 2, "rate": 3e-3, "snapshots": 0})

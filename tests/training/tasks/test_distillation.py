@@ -40,7 +40,7 @@ LAYERS = {  # where transformers keeps them
 def distiller(tiny) -> Callable[..., Distiller]:
     def make(family: str = "bert", **options: object) -> Distiller:
         teacher = load(tiny(f"{family}-SequenceClassification"), precision="fp32", device="cpu")
-        return learners.create(distillation, teacher, EXAMPLES, Options(**options), seed=0)
+        return learners.create(distillation.TASK, teacher, EXAMPLES, Options(**options), seed=0)
 
     return make
 
@@ -141,7 +141,7 @@ def test_the_student_is_compared_with_the_teacher(distiller) -> None:
     if metrics["teacher_accuracy"]:
         assert metrics["kept"] == pytest.approx(metrics["accuracy"] / metrics["teacher_accuracy"])
     assert 0 < metrics["size"] < 1 and metrics["speed"] > 0
-    assert metrics.keys() <= distillation.METRICS.keys()
+    assert metrics.keys() <= distillation.TASK.metrics.keys()
 
 
 def test_unsuitable_teachers_are_rejected(tiny) -> None:
@@ -150,10 +150,10 @@ def test_unsuitable_teachers_are_rejected(tiny) -> None:
         ("bert-SequenceClassification", [*EXAMPLES, Example(9, ("x",), ("new",))]),
     ):
         with pytest.raises(ExplorerError, match="A teacher with the labels"):
-            learners.create(distillation, load(tiny(name), precision="fp32"), examples, Options(), seed=0)
+            learners.create(distillation.TASK, load(tiny(name), precision="fp32"), examples, Options(), seed=0)
     teacher = load(tiny("bert-SequenceClassification"), precision="fp32")
     with pytest.raises(ExplorerError, match="weights are 0"):
-        learners.create(distillation, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
+        learners.create(distillation.TASK, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
 
 
 def test_pairs_are_read_and_bad_rows_reported() -> None:
@@ -165,13 +165,13 @@ def test_pairs_are_read_and_bad_rows_reported() -> None:
 
 
 @pytest.mark.slow
-def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path) -> None:
     rows = built_in("classification.csv", ["text", "label"])
     both, quick = (rows[:160], rows[160:220]), {"rate": 3e-3, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
-    trained(monkeypatch, classification, tiny("bert"), tmp_path / "teacher", both, epochs=8, **quick)
+    trained(classification.TASK, tiny("bert"), tmp_path / "teacher", both, epochs=8, **quick)
     start = best_folder(tmp_path / "teacher")
     options = {"student_layers": 1, "epochs": 6}
-    metrics, learner = trained(monkeypatch, distillation, start, tmp_path / "run", both, **options, **quick)
+    metrics, learner = trained(distillation.TASK, start, tmp_path / "run", both, **options, **quick)
     assert max(m["agreement"] for m in metrics[1:]) > metrics[0]["agreement"]
     assert max(m["accuracy"] for m in metrics[1:]) > metrics[0]["accuracy"]
     assert type(learner) is Classifier and learner.checkpoint.config.num_layers == 1

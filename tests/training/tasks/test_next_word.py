@@ -16,6 +16,7 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.next_word import CausalLanguageLearner
 from bertexplorer.training.tasks import next_word
+from bertexplorer.training.tasks.adaptation import Example
 from bertexplorer.training.tasks.next_word import Options
 from tests.tolerance import of_encoder
 from tests.training.finetuned import best_folder, built_in, trained
@@ -33,7 +34,7 @@ def checkpoint(tiny) -> Checkpoint:
 def continuer(checkpoint: Checkpoint) -> CausalLanguageLearner:
     result, problems = next_word.examples(ROWS, Options())
     assert not problems
-    return learners.create(next_word, checkpoint, result, Options(), seed=0)
+    return learners.create(next_word.TASK, checkpoint, result, Options(), seed=0)
 
 
 def decoder(folder: Path) -> transformers.PreTrainedModel:
@@ -85,7 +86,7 @@ def test_only_the_end_of_a_text_has_a_separator(continuer: CausalLanguageLearner
 
 def test_a_continuation_is_greedy_unless_sampled(checkpoint: Checkpoint, tiny) -> None:
     theirs, tokenizer = decoder(tiny("bert-mlm")), checkpoint.tokenizer
-    [answer] = learners.create(next_word, checkpoint, (), Options(length=6), seed=0).predict(
+    [answer] = learners.create(next_word.TASK, checkpoint, (), Options(length=6), seed=0).predict(
         [{"text": "the doctor said"}]
     )
     ids = tokenizer.encode("the doctor said").ids[:-1]
@@ -122,17 +123,15 @@ def test_bad_rows_and_checkpoints_without_the_head_are_rejected(tiny) -> None:
     _, problems = next_word.examples([Row(7, {"text": ""})], Options())
     assert [(p.line, p.what) for p in problems] == [(7, "has no text")]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        learners.create(next_word, load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
+        learners.create(next_word.TASK, load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert-mlm", "distilbert"])
-def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path) -> None:
     rows = built_in("next-word.txt", ["text"])
     quick = {"epochs": 8, "rate": 1e-2, "max_tokens": 48, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
-    metrics, learner = trained(
-        monkeypatch, next_word, tiny(family), tmp_path / "run", (rows[:80], rows[80:110]), **quick
-    )
+    metrics, learner = trained(next_word.TASK, tiny(family), tmp_path / "run", (rows[:80], rows[80:110]), **quick)
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
     assert metrics[-1]["perplexity"] < metrics[-1]["unigram_perplexity"]
     result, _ = next_word.examples(rows[80:110], Options())
@@ -145,5 +144,5 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
         ids = torch.tensor([learner.checkpoint.tokenizer.encode("the baker").ids])
         with torch.no_grad():
             loss = float(theirs(ids, labels=ids).loss)
-        result = learner.evaluate([next_word.Example(1, "the baker")]).metrics["loss"]
+        result = learner.evaluate([Example(1, "the baker")]).metrics["loss"]
         assert result == pytest.approx(loss, abs=of_encoder(learner.checkpoint.config, loss))

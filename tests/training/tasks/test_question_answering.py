@@ -20,7 +20,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.question_answering import QuestionAnswerer
-from bertexplorer.training.tasks import BY_NAME, question_answering as qa
+from bertexplorer.training.tasks import question_answering as qa
 from tests.conftest import ROOT, Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder, of_sum
@@ -40,7 +40,7 @@ def create_learner(
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     result, problems = qa.examples(rows, chosen)
     assert not problems
-    learner = learners.create(qa, load(folder, precision="fp32"), result, chosen, seed=0)
+    learner = learners.create(qa.TASK, load(folder, precision="fp32"), result, chosen, seed=0)
     torch.manual_seed(0)
     torch.nn.init.normal_(learner.modules["span"].output.weight)
     learner.set_max_tokens(most)
@@ -153,7 +153,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Tiny
 def test_a_saved_learner_gives_the_same_answers(tiny: Tiny, tmp_path: Path) -> None:
     learner, examples = create_learner(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
-    restored = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
+    restored = learners.restore(qa.TASK, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
     questions = [{"question": example.question, "context": example.context} for example in examples]
     assert restored.predict(questions) == learner.predict(questions) and restored.silent
 
@@ -169,11 +169,12 @@ def test_baselines_are_the_nearest_sentence_or_no_answer() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BY_NAME, "question-answering", qa)
+def test_the_built_in_set_is_learned(tmp_path: Path) -> None:
     path = ROOT / "assets" / "data" / "question-answering.json"
     table = read(path.read_bytes(), path.name)
-    rows = map_columns(table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.COLUMNS)
+    rows = map_columns(
+        table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.TASK.columns
+    )
     assert 200 <= len(rows) <= 600 and not table.problems and not qa.examples(rows, qa.Options())[1]
     train, dev = split_rows(rows, 0.2, 0, keys=["context"])
     texts = (row.cells[name] for row in rows for name in ("question", "context"))

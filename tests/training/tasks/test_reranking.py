@@ -42,7 +42,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Reranker, list[rera
     chosen = reranking.Options(**options)
     result, problems = reranking.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(reranking, load(folder, precision="fp32"), result, chosen, seed=0)
+    learner = learners.create(reranking.TASK, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Reranker)
     return learner, result
 
@@ -138,7 +138,7 @@ def test_the_playground_ranks_passages(tiny: Tiny) -> None:
 def test_one_kind_of_relevance_is_rejected(grade: float, message: str, tiny: Tiny) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=message):
-        learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
+        learners.create(reranking.TASK, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
 def test_validation_rows_without_a_relevant_passage_are_rejected(tiny: Tiny) -> None:
@@ -161,14 +161,14 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
-    train, dev = split_rows(rows, 0.2, 0, keys=reranking.SPLIT_BY)
+    train, dev = split_rows(rows, 0.2, 0, keys=reranking.TASK.split_by)
     assert not {row.cells["query"] for row in train} & {row.cells["query"] for row in dev}
     start = write_tiny_bert(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 6, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
-    metrics, kept = trained(monkeypatch, reranking, start, tmp_path / "run", (train, train[:112]), **values)
+    metrics, kept = trained(reranking.TASK, start, tmp_path / "run", (train, train[:112]), **values)
     assert metrics[-1]["ndcg_10"] > max(metrics[0]["ndcg_10"], metrics[0]["ndcg_10_before"]) + 0.1
     examples = reranking.examples(train[:112], reranking.Options())[0]
     best = max(metrics[1:], key=lambda found: found["ndcg_10"])

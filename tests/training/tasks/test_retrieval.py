@@ -37,7 +37,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Retriever, list[ret
     chosen = retrieval.Options(**options)
     result, problems = retrieval.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(retrieval, load(folder, precision="fp32"), result, chosen, seed=0)
+    learner = learners.create(retrieval.TASK, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Retriever)
     return learner, result
 
@@ -120,7 +120,7 @@ def test_a_saved_learner_finds_the_same_passages(tiny: Tiny) -> None:
     learner.evaluate(examples)
     described = json.loads(json.dumps(learner.state()))
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
-    restored = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
+    restored = learners.restore(retrieval.TASK, load(tiny(), precision="fp32"), described, tensors)
     queries = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
     prediction = restored.predict(queries)
     assert prediction == learner.predict(queries)
@@ -136,9 +136,9 @@ def test_too_few_passages_or_queries_are_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):
-        learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
+        learners.create(retrieval.TASK, checkpoint, one, retrieval.Options(), seed=0)
     with pytest.raises(ExplorerError, match="have 0 passages that"):
-        learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
+        learners.create(retrieval.TASK, checkpoint, [], retrieval.Options(), seed=0)
     learner = Retriever(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])
@@ -162,14 +162,14 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
-    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.SPLIT_BY)
+    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.TASK.split_by)
     start = write_tiny_bert(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     dev = train[:50]  # weights that start at random learn these rows and no others
-    metrics, best = trained(monkeypatch, retrieval, start, tmp_path / "run", (train, dev), **values)
+    metrics, best = trained(retrieval.TASK, start, tmp_path / "run", (train, dev), **values)
     assert metrics[-1]["mrr_10"] > metrics[0]["mrr_10"] + 0.3 and metrics[-1]["loss"] < metrics[0]["loss"]
     examples = retrieval.examples(dev, retrieval.Options())[0]
     rows_kept = [json.loads(line) for line in next((tmp_path / "run" / "best").rglob("predictions.jsonl")).open()]

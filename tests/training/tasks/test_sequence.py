@@ -33,7 +33,7 @@ def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
 
 
 def rewriter(checkpoint: Checkpoint, **options: object) -> SequenceLearner:
-    return learners.create(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
+    return learners.create(sequence.TASK, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
 def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpoint: Checkpoint) -> None:
@@ -104,7 +104,7 @@ def test_metrics_are_of_the_text_of_the_file(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     targets = ["The Doctor said (she) works.", "Café in PARIS, a great film!"]
     rows = [Example(i, "the cat", target) for i, target in enumerate(targets, 2)]
-    learner = learners.create(sequence, checkpoint, rows, Options(beams=1), seed=0)
+    learner = learners.create(sequence.TASK, checkpoint, rows, Options(beams=1), seed=0)
     done = learner.evaluate(rows)
     written = [row["predicted"] for row in done.rows]
     assert [row["gold"] for row in done.rows] == targets
@@ -120,12 +120,12 @@ def test_an_exact_match_is_what_the_tokenizer_can_write(tiny, monkeypatch: pytes
     """The label of the metric says so: an uncased tokenizer would never be right."""
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     rows = [Example(2, "the cat", "The doctor works."), Example(3, "the cat", "A film.")]
-    learner = learners.create(sequence, checkpoint, rows, Options(beams=1), seed=0)
+    learner = learners.create(sequence.TASK, checkpoint, rows, Options(beams=1), seed=0)
     ids = checkpoint.tokenizer.backend.encode("the doctor works.", add_special_tokens=False).ids
     monkeypatch.setattr(learner, "write", lambda items: [[Beam(tuple(ids), 0.0, 0.0, True)] for _ in items])
     done = learner.evaluate(rows)
     assert [row["right"] for row in done.rows] == [True, False] and done.metrics["exact"] == 0.5
-    assert "as the tokenizer writes them" in sequence.METRICS["exact"] and done.metrics["chrf"] < 0.9
+    assert "as the tokenizer writes them" in sequence.TASK.metrics["exact"] and done.metrics["chrf"] < 0.9
 
 
 def test_long_sources_and_targets_are_cut_and_counted(checkpoint: Checkpoint) -> None:
@@ -148,7 +148,7 @@ def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Chec
     scores = [beam["score"] for beam in answer["beams"]]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert all(0 < beam["probability"] < 1 for beam in answer["beams"])
-    restored = learners.restore(sequence, checkpoint, learner.state(), {})
+    restored = learners.restore(sequence.TASK, checkpoint, learner.state(), {})
     assert restored.predict([{"source": "the cat"}]) == [answer]
     with pytest.raises(ExplorerError, match="empty"):
         learner.predict([{"source": ""}])
@@ -169,7 +169,7 @@ def test_bad_rows_and_checkpoints_without_the_head_are_rejected(tiny) -> None:
         RowProblem(4, "has no source"),
     ]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        learners.create(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
+        learners.create(sequence.TASK, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
 
 
 def test_the_baseline_copies_the_source() -> None:
@@ -185,7 +185,7 @@ def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(recipes, "PIECES", [*recipes.PIECES, *words])  # whole words: short texts
     start = recipes.write(tmp_path / "start", "bert")
     quick = {"epochs": 8, "rate": 5e-3, "batch": 8, "snapshots": 0, "dropout": 0.0, "precision": "fp32", "beams": 1}
-    metrics, learner = trained(monkeypatch, sequence, start, tmp_path / "run", (rows[:300], rows[300:330]), **quick)
+    metrics, learner = trained(sequence.TASK, start, tmp_path / "run", (rows[:300], rows[300:330]), **quick)
     assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
     result, _ = sequence.examples(rows[300:330], Options())
     assert learner.evaluate(result).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))

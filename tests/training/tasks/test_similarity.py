@@ -33,7 +33,7 @@ def create_learner(folder: Path, pooling: str = "mean") -> tuple[Similarity, lis
     options = similarity.Options(pooling=pooling)
     result, problems = similarity.examples(ROWS, options)
     assert not problems
-    learner = learners.create(similarity, load(folder, precision="fp32"), result, options, seed=0)
+    learner = learners.create(similarity.TASK, load(folder, precision="fp32"), result, options, seed=0)
     assert isinstance(learner, Similarity)
     return learner, result
 
@@ -116,7 +116,7 @@ def test_problems_name_their_line() -> None:
 def test_a_constant_score_is_rejected(tiny: Tiny) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
-        learners.create(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
+        learners.create(similarity.TASK, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
@@ -135,14 +135,14 @@ def test_files_for_sentence_transformers_are_written(pooling: str, tiny: Tiny) -
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path) -> None:
     rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
     assert 200 <= len(rows) <= 600
     train, dev = split_rows(rows, 0.2, 0)
     start = write_tiny_bert(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
     folder = tmp_path / "run"
     values = {"rate": 1e-3, "epochs": 4, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
-    before, *_, after = (result := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]
+    before, *_, after = (result := trained(similarity.TASK, start, folder, (train, dev), **values))[0]
     examples = similarity.examples(dev, similarity.Options())[0]
     assert after["spearman"] > before["spearman"] + 0.1 and after["loss"] < before["loss"]
     best = max(result[0], key=lambda m: m["spearman"])

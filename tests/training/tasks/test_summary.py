@@ -37,7 +37,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Summariser, list[su
     chosen = summary.Options(**{"sentences": 1, **options})
     result, problems = summary.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(summary, load(folder, precision="fp32"), result, chosen, seed=0)
+    learner = learners.create(summary.TASK, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Summariser)
     return learner, result
 
@@ -166,14 +166,14 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path) -> None:
     rows = built_in("summary.jsonl", ("document", "summary"))
     assert 200 <= len(rows) <= 600
     train, dev = split_rows(rows, 0.2, 0)
     texts = [text for row in rows for text in row.cells.values()]
     start = write_tiny_bert(tmp_path / "start", texts, max_position_embeddings=512)
     values = {"rate": 3e-3, "epochs": 4, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
-    metrics, kept = trained(monkeypatch, summary, start, tmp_path / "run", (train, dev), **values)
+    metrics, kept = trained(summary.TASK, start, tmp_path / "run", (train, dev), **values)
     examples = summary.examples(dev, summary.Options())[0]
     lead = summary.baselines([], examples, summary.Options())["rouge_2"][1]
     assert metrics[-1]["rouge_2"] > max(metrics[0]["rouge_2"], lead) + 0.05 and metrics[-1]["loss"] < metrics[0]["loss"]

@@ -21,7 +21,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.tagging import TaggedSentence, Tagger
-from bertexplorer.training.tasks import BY_NAME, tagging
+from bertexplorer.training.tasks import tagging
 from tests.conftest import ROOT, Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder
@@ -38,7 +38,7 @@ def create_learner(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, 
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
-    learner = learners.create(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
+    learner = learners.create(tagging.TASK, load(folder, precision="fp32"), sentences, options, seed=0)
     if "crf" in learner.extra:
         torch.manual_seed(0)
         for parameter in learner.extra["crf"].parameters():
@@ -153,7 +153,7 @@ def test_a_saved_learner_gives_the_same_answers(tiny: Tiny, tmp_path: Path) -> N
         save(export_checkpoint(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
-        restored = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
+        restored = learners.restore(tagging.TASK, load(folder, precision="fp32"), learner.state(), tensors)
         assert restored.predict(questions) == learner.predict(questions)
 
 
@@ -187,11 +187,10 @@ def test_rows_without_an_entity_are_rejected(tiny: Tiny) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("head", ["softmax", "crf"])
-def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BY_NAME, "tagging", tagging)
+def test_the_built_in_set_is_learned(head: str, tmp_path: Path) -> None:
     path = ROOT / "assets" / "data" / "tagging.conll"
     table = read(path.read_bytes(), path.name)
-    rows = map_columns(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
+    rows = map_columns(table, {"tokens": "tokens", "tags": "tags"}, tagging.TASK.columns)
     assert 200 <= len(rows) <= 600 and not table.problems and not tagging.examples(rows, tagging.Options())[1]
     start = write_tiny_bert(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
