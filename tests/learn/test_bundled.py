@@ -155,8 +155,8 @@ def test_failed_checks_are_reported_with_their_line(block, answerer):
     "call",
     [
         "/?view=sentence-matrix&text=One+is+here.+Two+is+there.: is_next(0, 1)",
-        "/?view=attention&text=A+cat.: head_share(0, 1, 'cat')",
-        "/?view=attention&text=A+cat.: head_share(1, -1, 'cat')",
+        "/?view=attention&text=A+cat.: head_attention(0, 1, 'a', 'cat')",
+        "/?view=attention&text=A+cat.: head_attention(1, -1, 'a', 'cat')",
         "/?view=tokenization&text=A+cat.: length('word', 0)",
         "/?view=bertviz&text=A+cat.: attention(1, 0, 'a', 'cat')",
     ],

@@ -74,7 +74,6 @@ def test_facts_give_the_numbers_of_a_token(mini: Checkpoint) -> None:
     result = ask(mini, KEYS, 4, 2)
     facts = query_key.Facts(mini, Text(KEYS), result)
     assert facts.weight("keys") == result.weights[2] > result.weights[1] and facts.score("keys") == result.scores.max()
-    assert facts.largest("keys") == int(result.products[2].argmax())
     assert facts.score("the", 2) == result.scores[4]
 
 

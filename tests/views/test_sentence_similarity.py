@@ -248,8 +248,6 @@ def test_several_texts_are_compared_with_each_other(tiny_copy: Tiny) -> None:
     assert result.table[0, 1] == pytest.approx(result.similarity, abs=NEAR)
     table = np.triu(result.table, 1)
     assert table[result.closest] == table.max()
-    facts = Facts(bert.checkpoint, PAIR, result)
-    assert (facts.closest_first(), facts.closest_second()) == tuple(group[i] for i in result.closest)
     lead = figure.draw(result).panels[1].marks[0].doors[3][0]
     assert (lead["text"], lead["pair"]) == (group[3], group[0]) and lead["set"]["others"] == " | ".join(group[1:3])
     opened = sentence_similarity.run(

@@ -89,10 +89,6 @@ class Facts(facts.Facts[CheckpointAnswer]):
         """Probability of the tag of a word, 0 to 1."""
         return self._word(word, nth).best.value
 
-    def tagged(self) -> float:
-        """Words with a tag other than O, or tokens taken for replaced."""
-        return len(self._result.marked)
-
     def p_replaced(self, word: str, nth: int = 1) -> float:
         """Probability that a token was replaced, 0 to 1."""
         return replacement(self._word(word, nth))

@@ -241,11 +241,6 @@ class Facts(facts.Facts[Attention]):
         """What the tokens that the view is about give to *target*, 0 to 1."""
         return float(self._result.gives[self._column(target)])
 
-    def head_share(self, layer: int, head: int, target: str) -> float:
-        """The same in one head."""
-        of = facts.item(facts.item(self._result.by_head, layer, "layer"), head, "head")
-        return float(of[self._column(target)])
-
     def mean_share(self, target: str) -> float:
         """What all tokens give to *target*, averaged over them and all heads, 0 to 1."""
         return float(self._result.every[..., self._column(target)].mean())

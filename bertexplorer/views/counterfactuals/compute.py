@@ -240,10 +240,6 @@ class Facts(facts.Facts[Counterfactuals]):
         """The word that takes its place; empty if it is removed."""
         return self._edit(rank).changes[0].new
 
-    def changes(self, rank: int = 1) -> float:
-        """Words that an edit changes."""
-        return len(self._edit(rank).changes)
-
     def new_answer(self, rank: int = 1) -> str:
         """The answer after an edit."""
         return self._edit(rank).answer

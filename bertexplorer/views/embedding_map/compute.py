@@ -275,10 +275,6 @@ def rows(result: EmbeddingMap) -> list[dict[str, object]]:
 
 
 class Facts(facts.Facts[EmbeddingMap]):
-    def points(self) -> float:
-        """Tokens or sentences on the map."""
-        return len(self._result.points)
-
     def neighbour(self, rank: int) -> str:
         """The neighbour of the chosen point with this rank."""
         return self._result.points[facts.item(self._result.neighbours, rank, "neighbour").point].text

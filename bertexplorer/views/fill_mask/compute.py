@@ -106,10 +106,6 @@ class Facts(facts.Facts[FillMask]):
         """Entropy of the answers, in bits: 0 is certain."""
         return self._blank(blank).entropy
 
-    def blanks(self) -> float:
-        """Masks in the text."""
-        return len(self._result.blanks)
-
     def _blank(self, number: int) -> Blank:
         return facts.item(self._result.blanks, number, "mask")
 

@@ -121,10 +121,6 @@ class Facts(facts.Facts[NextSentence]):
         """P(is next) with the two sentences in the other order, 0 to 1."""
         return self._result.backward.is_next
 
-    def gap(self) -> float:
-        """Logit of is next minus logit of is not next."""
-        return self._result.forward.gap
-
     def best_candidate(self, rank: int = 1) -> str:
         """The likeliest second sentence among B and the candidates, or the one with this rank."""
         return facts.item(self._result.candidates, rank, "candidate").second

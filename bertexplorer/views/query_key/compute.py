@@ -153,7 +153,3 @@ class Facts(facts.Facts[QueryKey]):
     def weight(self, target: str, nth: int = 1) -> float:
         """The attention that it is given, 0 to 1."""
         return float(self._result.weights[facts.label_index(self._result.tokens, target, nth)])
-
-    def largest(self, target: str, nth: int = 1) -> float:
-        """The dimension, from 0, that adds most to the score of a token."""
-        return int(self._result.products[facts.label_index(self._result.tokens, target, nth)].argmax())

@@ -140,10 +140,6 @@ class Facts(facts.Facts[SentenceMatrix]):
         """Mean P(is next) of all other pairs, 0 to 1."""
         return float(self._result.matrix[self._result.others].mean())
 
-    def above(self) -> float:
-        """How many neighbours score above the mean of the other pairs."""
-        return self._result.above
-
     def sentences(self) -> float:
         """Sentences of the paragraph."""
         return len(self._result.sentences)

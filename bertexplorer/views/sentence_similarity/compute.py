@@ -320,14 +320,6 @@ def rows(result: SentenceSimilarity) -> list[dict[str, object]]:
 class Facts(facts.Facts[SentenceSimilarity]):
     """Words are written as the table shows them."""
 
-    def closest_first(self) -> str:
-        """Of several texts, the first of the two that are most similar."""
-        return self._result.group[self._result.closest[0]] if self._result.group else self._result.texts[0]
-
-    def closest_second(self) -> str:
-        """Of several texts, the second of the two that are most similar."""
-        return self._result.group[self._result.closest[1]] if self._result.group else self._result.texts[1]
-
     def similarity(self) -> float:
         """Similarity of the two texts."""
         return self._result.similarity

@@ -212,10 +212,6 @@ class Facts(facts.Facts[Suite]):
         """Cases that were scored."""
         return self._share(category).count
 
-    def weakest(self) -> str:
-        """The category with the smallest share of right cases."""
-        return min(self._result.shares or (self._result.total,), key=lambda share: share.right).name
-
     def _share(self, category: str) -> Share:
         shares = {share.name: share for share in (*self._result.shares, self._result.total)}
         return shares[[*shares][facts.name_index([*shares], category, "category")]]

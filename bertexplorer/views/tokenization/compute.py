@@ -201,9 +201,5 @@ class Facts(facts.Facts[Tokenization]):
         row = facts.name_index(self._result.parts, part, "vector")
         return float(facts.item(self._result.norms[row], place, "token"))
 
-    def mean_length(self, part: str) -> float:
-        """Mean length of that vector over all tokens."""
-        return float(self._result.norms[facts.name_index(self._result.parts, part, "vector")].mean())
-
     def _word(self, word: str) -> Word:
         return self._result.words[facts.label_index([entry.text for entry in self._result.words], word)]

@@ -174,10 +174,6 @@ class Facts(facts.Facts[WordInContext]):
         """Mean cosine of two random words at a layer."""
         return float(facts.item_at_layer(self._result.baseline, layer))
 
-    def occurrences(self) -> float:
-        """Occurrences that are compared."""
-        return len(self._result.occurrences)
-
     def _layer(self, layer: int) -> Float[np.ndarray, "n n"]:
         return facts.item_at_layer(self._result.cosines, layer)
 
