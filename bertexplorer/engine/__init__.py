@@ -1,6 +1,9 @@
 """Running a checkpoint. Imported at first use: torch takes a second to import, and the page does not need it."""
 
+import ast
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,49 +49,17 @@ if TYPE_CHECKING:
         word_vectors,
     )
 
-NAMES = {  # module -> what it gives
-    "ablation": (
-        "ablated_cosines",
-        "ablated_head_logits",
-        "ablated_log_probs",
-        "heads_off",
-        "mean_head_outputs",
-        "neurons_off",
-    ),
-    "activations": (
-        "attentions",
-        "head_outputs",
-        "hidden_states",
-        "layer_halves",
-        "queries_and_keys",
-        "token_scores",
-        "value_norms",
-    ),
-    "bi_encoder": ("layer_cosines", "pair_cosines", "select_tokens", "text_positions"),
-    "inference": ("forward", "masked_log_probs"),
-    "inputs": ("input_parts", "word_similarities"),
-    "logit_lens": ("layer_log_probs", "state_log_probs"),
-    "neurons": ("line_peaks", "neuron_activations", "states_without", "written_lengths"),
-    "splade": ("term_weights",),
-    "task_heads": ("head_logits", "layer_head_logits", "next_sentence_logits"),
-    "tuned_lens": ("TunedLens", "fit_tuned_lens", "read_tuned_lens"),
-    "vector_parts": ("Parts", "token_parts"),
-    "vectors": (
-        "mean_of_groups",
-        "prompt_of",
-        "sentence_encoder_of",
-        "sentence_vectors",
-        "similarities",
-        "similarity_measure",
-        "similarity_table",
-        "token_vectors",
-        "word_vectors",
-    ),
-}
-MODULES = {name: module for module, names in NAMES.items() for name in names}
+
+@cache
+def modules() -> dict[str, str]:
+    """Name -> its module, as the imports above say, which are not run."""
+    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in MODULES:
+    module = modules().get(name, "")
+    if not module.startswith(f"{__name__}."):
         raise AttributeError(f"bertexplorer.engine has no {name}.")
-    return getattr(import_module(f"bertexplorer.engine.{MODULES[name]}"), name)
+    return getattr(import_module(module), name)
