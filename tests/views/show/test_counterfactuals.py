@@ -73,7 +73,6 @@ def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
 def test_a_third_answer_has_its_own_bar() -> None:
     first = figure.draw(CASES[-1]).panels[1].marks[0].bars
     assert [(bar.behind, bar.value) for bar in first] == [(0.4, 0.1), (0.1, 0.3), (0.05, 0.6)]
-    assert [bar.tone for bar in first] == ["blue", "orange", "grey"]
 
 
 def test_steps_of_a_reduction_are_bars() -> None:
