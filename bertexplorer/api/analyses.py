@@ -22,6 +22,7 @@ from bertexplorer.core.export import provenance, tables
 from bertexplorer.core.state import State
 from bertexplorer.model.text import Span
 from bertexplorer.views import VIEWS
+from bertexplorer.views.protocols import Drawing
 from bertexplorer.views.view import View
 
 SPANS = ("hidden", "picked")
@@ -68,7 +69,7 @@ def state_of(view: str, fields: dict[str, Any]) -> State:
     return State(**common, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
-def figure_reply(drawn: Figure | Picture | str, kind: str) -> dict[str, Any]:
+def figure_reply(drawn: Drawing, kind: str) -> dict[str, Any]:
     """What a view has drawn, as *kind*: "plotly" or "marks". A picture or a document, which plotly cannot draw, is the
     one mark of a figure."""
     if isinstance(drawn, Figure):

@@ -28,8 +28,6 @@ from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.problems import Route
 from bertexplorer.api.upload_turns import UploadTurns
-from bertexplorer.charts.marks import Figure
-from bertexplorer.charts.picture import Picture
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Answer, Answerer
 from bertexplorer.core.link import restore_state
@@ -40,6 +38,7 @@ from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.store.text_uploads import Uploads
 from bertexplorer.views import VIEWS
+from bertexplorer.views.protocols import Drawing
 
 EXPORT_KINDS = ("csv", "json", "python")
 
@@ -280,7 +279,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     return json_reply(out)
 
 
-def figure_json(figure: Figure | Picture | str | None) -> dict[str, Any]:
+def figure_json(figure: Drawing | None) -> dict[str, Any]:
     """A figure for the page: marks, the data of a picture, or an HTML document."""
     if isinstance(figure, str):
         return {"document": figure}

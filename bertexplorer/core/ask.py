@@ -8,11 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bertexplorer import engine
-from bertexplorer.charts.marks import Figure
-from bertexplorer.charts.picture import Picture
 from bertexplorer.core import compare, export, strip
 from bertexplorer.core.export import Origin
 from bertexplorer.core.row_uploads import RowUploads
@@ -31,12 +29,13 @@ from bertexplorer.store.text_uploads import TextUploads, Uploads
 from bertexplorer.store.trained import SavedCheckpoint
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS
-from bertexplorer.views.protocols import Alternatives, Colouring, Page, Tabular
+from bertexplorer.views.protocols import Alternatives, Colouring, Drawing, Page, Tabular, ViewResult
 from bertexplorer.views.view import Example
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+T = TypeVar("T")
 LARGEST_KEPT = 1_000_000  # bytes of a result; more would push out many passes
 LARGEST_SLOW = 16_000_000  # of a view that takes long
 log = logging.getLogger(__name__)
@@ -78,7 +77,7 @@ class Answer:
 
     state: State
     strip: dict[str, Any] | None = None
-    figure: Figure | Picture | str | None = None
+    figure: Drawing | None = None
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
@@ -167,11 +166,11 @@ class Answerer:
         encoding = checkpoint.tokenizer.encode(analysis.first(checkpoint, text))
         return replace(encoding, notes=(*encoding.notes, "The first of the sentences; the others are in the figure."))
 
-    def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
+    def analyse(self, checkpoint: Checkpoint, state: State) -> ViewResult:
         """The result of the view's analysis."""
         return self.analyse_timed(checkpoint, state)[0]
 
-    def analyse_timed(self, checkpoint: Checkpoint, state: State) -> tuple[Any, float]:
+    def analyse_timed(self, checkpoint: Checkpoint, state: State) -> tuple[ViewResult, float]:
         """(the result of the view's analysis, the milliseconds that it took). It is kept with the passes of the
         checkpoint, so that an export, a comparison or a lesson does not compute it again."""
         view, options = VIEWS[state.view], self.options(state)
@@ -183,7 +182,7 @@ class Answerer:
         if "index" in view.needs:
             inputs["index"] = self.index
         key = ("result", state.view, state.as_text, options)
-        kept: tuple[Any, float] | None = checkpoint.cache.peek(key)
+        kept: tuple[ViewResult, float] | None = checkpoint.cache.peek(key)
         if kept is None:
             started = time.perf_counter()
             result = view.run(checkpoint, state.as_text, options, **inputs)
@@ -291,9 +290,10 @@ class Answerer:
         return f"{name}.json", export.as_json(view, *asked)
 
     def sides(
-        self, state: State, checkpoint: Checkpoint, compute: Callable[[Checkpoint, State], Any]
-    ) -> list[tuple[compare.Side, Any]]:
-        """The sides of an export, each with its result; only that of *state* if another has none, as in the view."""
+        self, state: State, checkpoint: Checkpoint, compute: Callable[[Checkpoint, State], T]
+    ) -> list[tuple[compare.Side, T]]:
+        """The sides of an export, each with what *compute* makes of it; only that of *state* if another has none, as in
+        the view."""
         own, result = compare.Side(self.registry.title(state.checkpoint), state), compute(checkpoint, state)
         if not state.compared:
             return [(own, result)]

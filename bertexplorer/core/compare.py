@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
@@ -12,7 +12,7 @@ from bertexplorer.core.state import State, scrub
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
 from bertexplorer.views import VIEWS, difference
-from bertexplorer.views.protocols import Comparing, ComparingSeveral
+from bertexplorer.views.protocols import Comparing, ComparingSeveral, ViewResult
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -30,7 +30,7 @@ class ComparedAnswer:
     said: str
     difference: Figure | None
     own_title: str  # display name of the checkpoint in use
-    others: tuple[tuple[str, Any], ...] = ()  # the name and the result of each other side
+    others: tuple[tuple[str, ViewResult], ...] = ()  # the name and the result of each other side
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Side:
 
 
 def compare_answer(
-    registry: CheckpointRegistry, state: State, result: Any, analyse: Callable[[Checkpoint, State], Any]
+    registry: CheckpointRegistry, state: State, result: ViewResult, analyse: Callable[[Checkpoint, State], ViewResult]
 ) -> ComparedAnswer:
     """Compare *result*, the answer to *state*, with the other sides; errors become the comparison's message. *analyse*
     computes the result of another side."""
@@ -109,13 +109,14 @@ def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
 
 
 def compare_pair(
-    registry: CheckpointRegistry, state: State, sides: Sequence[Side], results: Sequence[Any]
+    registry: CheckpointRegistry, state: State, sides: Sequence[Side], results: Sequence[ViewResult]
 ) -> ComparedAnswer:
     """Compare two sides: the other figure, and the difference of the two."""
     view = VIEWS[state.view]
     own, other_side = sides if sides[0].checkpoint is None else sides[::-1]
     result, other_result = results if sides[0].checkpoint is None else results[::-1]
-    checkpoints = (registry.get(state.checkpoint, state.precision), other_side.checkpoint)
+    checkpoint = registry.get(state.checkpoint, state.precision)
+    checkpoints = (checkpoint, other_side.checkpoint or checkpoint)
     names = (own.name, other_side.name)
     difference_figure = difference.draw_comparison(view.figure, view.analysis, result, other_result, names, checkpoints)
     figure, said = view.figure.draw(other_result), view.figure.say(other_result)
@@ -128,7 +129,7 @@ def compare_pair(
     return ComparedAnswer(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
 
 
-def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> ComparedAnswer:
+def compare_several(state: State, sides: Sequence[Side], results: Sequence[ViewResult]) -> ComparedAnswer:
     """Compare any number of sides in one figure."""
     view = VIEWS[state.view]
     if not isinstance(view.figure, ComparingSeveral):

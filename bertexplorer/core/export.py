@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bertexplorer.model.text import Text
-from bertexplorer.views.protocols import HasComparisonTables, HasTables
+from bertexplorer.views.protocols import HasComparisonTables, HasTables, ViewResult
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -86,13 +86,13 @@ def as_json(
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def tables(view: View, result: Any) -> dict[str, list[dict[str, Any]]]:
+def tables(view: View, result: ViewResult) -> dict[str, list[dict[str, Any]]]:
     """The tables of a result in addition to its rows, by their name."""
     return view.analysis.tables(result) if isinstance(view.analysis, HasTables) else {}
 
 
 def comparison_tables(
-    view: View, names: Sequence[str], results: Sequence[Any], checkpoints: Sequence[Checkpoint], own: int = 0
+    view: View, names: Sequence[str], results: Sequence[ViewResult], checkpoints: Sequence[Checkpoint], own: int = 0
 ) -> dict[str, list[dict[str, Any]]]:
     """The tables of several results, each row with the side that it belongs to, and what the analysis compares."""
     sides = [*zip(names, (tables(view, result) for result in results), strict=True)]

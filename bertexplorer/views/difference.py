@@ -1,9 +1,11 @@
 """Difference: two results of one analysis, number by number, starting with the largest differences."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, StyledWords, TextLines, Tick
 from bertexplorer.charts.style import clip, share
@@ -16,7 +18,13 @@ from bertexplorer.views.protocols import (
     OfHeads,
     SometimesShares,
     Summarised,
+    ViewResult,
 )
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+    Pair = tuple[Checkpoint, Checkpoint]  # those of the first and of the second result
 
 DRAWN = 16  # rows
 LABEL = 40  # characters of a name
@@ -28,7 +36,7 @@ Key = tuple[object, ...]  # what a row is about
 
 
 def draw(
-    analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
+    analysis: Analysis, first: ViewResult, second: ViewResult, names: tuple[str, str], checkpoints: Pair | None = None
 ) -> Figure | None:
     """Draw a bar for each of the numbers that differ most, with the second result as a line across it; None if
     *analysis* does not name its main number.
@@ -57,7 +65,7 @@ def draw(
 
 
 def most_different(
-    analysis: Comparable, first: Any, second: Any, checkpoints: tuple[Any, Any] | None
+    analysis: Comparable, first: ViewResult, second: ViewResult, checkpoints: Pair | None
 ) -> tuple[list[Key], dict[Key, float], dict[Key, float]]:
     """(the keys of the DRAWN rows that differ most, the numbers of both sides by key)."""
     ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
@@ -86,24 +94,24 @@ def has_several_heads(analysis: Comparable, keys: Sequence[Key]) -> bool:
 def draw_comparison(
     module: FigureModule,
     analysis: Analysis,
-    first: Any,
-    second: Any,
+    first: ViewResult,
+    second: ViewResult,
     names: tuple[str, str],
-    checkpoints: tuple[Any, Any] | None = None,
+    checkpoints: Pair | None = None,
 ) -> Figure | None:
     """Draw two results as one figure, aligned by the module itself if it can align them."""
     aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
     return aligned or draw(analysis, first, second, names, checkpoints)
 
 
-def is_share(analysis: Comparable, result: Any) -> bool:
+def is_share(analysis: Comparable, result: ViewResult) -> bool:
     """Whether the numbers of *result* are shares: the analysis says so, whatever the numbers are."""
     if isinstance(analysis, SometimesShares):
         return analysis.is_share(result)
     return analysis.MEASURE in SHARES and not getattr(result, "scored", False)
 
 
-def measures_by_key(analysis: Comparable, result: Any) -> dict[Key, float]:
+def measures_by_key(analysis: Comparable, result: ViewResult) -> dict[Key, float]:
     """Row key -> its number; the first of several rows with the same key."""
     measures: dict[Key, float] = {}
     for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NewType, Protocol, runtime_checkable
+
+from bertexplorer.charts.marks import Figure
+from bertexplorer.charts.picture import Picture
 
 if TYPE_CHECKING:
-    from bertexplorer.charts.marks import Figure
-    from bertexplorer.charts.picture import Picture
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Text
     from bertexplorer.views.facts import Facts
+
+ViewResult = NewType("ViewResult", object)  # what an analysis computes; only its own view knows what it holds
+Drawing = Figure | Picture | str  # marks, a picture, or an HTML document
 
 
 @runtime_checkable
@@ -28,10 +32,10 @@ class Analysis(Protocol):
     def Facts(self) -> type[Facts[Any]]:
         """Values of a result for expressions in lessons, as methods."""
 
-    def run(self, checkpoint: Checkpoint, text: Text | str, *, options: Any, **more: Any) -> Any:
+    def run(self, checkpoint: Checkpoint, text: Text | str, *, options: Any, **more: Any) -> ViewResult:
         """Compute the result. *more*: the arguments that the view lists in its `needs`."""
 
-    def rows(self, result: Any, /) -> list[dict[str, Any]]:
+    def rows(self, result: ViewResult, /) -> list[dict[str, Any]]:
         """The numbers of a result."""
 
 
@@ -42,7 +46,7 @@ class Comparable(Protocol):
     KEYS: tuple[str, ...]  # the columns that identify a row
     MEASURE: str  # the column with the number
 
-    def rows(self, result: Any, /) -> list[dict[str, Any]]:
+    def rows(self, result: ViewResult, /) -> list[dict[str, Any]]:
         """The numbers of a result."""
 
 
@@ -58,7 +62,7 @@ class OfHeads(Comparable, Protocol):
 class SometimesShares(Comparable, Protocol):
     """An analysis whose number is a share in some results, and in others not."""
 
-    def is_share(self, result: Any, /) -> bool:
+    def is_share(self, result: ViewResult, /) -> bool:
         """Whether the numbers of *result* are shares, which are printed in per cent."""
 
 
@@ -66,7 +70,7 @@ class SometimesShares(Comparable, Protocol):
 class Summarised(Comparable, Protocol):
     """An analysis of many cases, whose summary is compared instead of its rows."""
 
-    def summary_rows(self, result: Any, /) -> list[dict[str, Any]]:
+    def summary_rows(self, result: ViewResult, /) -> list[dict[str, Any]]:
         """The numbers to compare."""
 
 
@@ -74,7 +78,7 @@ class Summarised(Comparable, Protocol):
 class HasTables(Protocol):
     """An analysis with tables in addition to its rows."""
 
-    def tables(self, result: Any, /) -> dict[str, list[dict[str, Any]]]:
+    def tables(self, result: ViewResult, /) -> dict[str, list[dict[str, Any]]]:
         """Each table under the name that exports give it."""
 
 
@@ -82,7 +86,9 @@ class HasTables(Protocol):
 class HasComparisonTables(Protocol):
     """An analysis of cases, whose results are compared case by case."""
 
-    def comparison_tables(self, names: Any, results: Any, own: int = 0, /) -> dict[str, list[dict[str, Any]]]:
+    def comparison_tables(
+        self, names: Sequence[str], results: Sequence[ViewResult], own: int = 0, /
+    ) -> dict[str, list[dict[str, Any]]]:
         """Tables about several results, each with a name, by the name that exports give them. *own*: the index of the
         result with which the others are compared."""
 
@@ -91,7 +97,7 @@ class HasComparisonTables(Protocol):
 class Listing(Protocol):
     """An analysis whose `rows` lists only the first of many rows."""
 
-    def lookup(self, checkpoint: Checkpoint, result: Any, key: tuple[object, ...]) -> float | None:
+    def lookup(self, checkpoint: Checkpoint, result: ViewResult, key: tuple[object, ...]) -> float | None:
         """The number of a row that `rows` does not list."""
 
 
@@ -107,10 +113,10 @@ class Alternatives(Protocol):
 class FigureModule(Protocol):
     """The module that draws the results of one analysis."""
 
-    def draw(self, result: Any, /) -> Figure | Picture | str:
+    def draw(self, result: ViewResult, /) -> Drawing:
         """The figure: marks, a picture, or an HTML document."""
 
-    def say(self, result: Any, /) -> str:
+    def say(self, result: ViewResult, /) -> str:
         """The figure as a sentence."""
 
 
@@ -118,7 +124,7 @@ class FigureModule(Protocol):
 class Colouring(FigureModule, Protocol):
     """A module that colours the token strip too."""
 
-    def colours(self, result: Any, /) -> Mapping[int, float]:
+    def colours(self, result: ViewResult, /) -> Mapping[int, float]:
         """Position -> shade."""
 
 
@@ -126,7 +132,7 @@ class Colouring(FigureModule, Protocol):
 class Comparing(FigureModule, Protocol):
     """A module that can describe two results together."""
 
-    def compare(self, first: Any, second: Any, /) -> str:
+    def compare(self, first: ViewResult, second: ViewResult, /) -> str:
         """What two results have in common or where they differ, as a sentence; "" if there is nothing to report."""
 
 
@@ -134,7 +140,7 @@ class Comparing(FigureModule, Protocol):
 class Aligning(Comparing, Protocol):
     """A module that draws two results as one figure."""
 
-    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
+    def align(self, first: ViewResult, second: ViewResult, names: tuple[str, str], /) -> Figure | None:
         """Draw both results; None if they cannot be aligned."""
 
 
@@ -142,10 +148,10 @@ class Aligning(Comparing, Protocol):
 class ComparingSeveral(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
-    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:
+    def several(self, names: Sequence[str], results: Sequence[ViewResult], own: int, /, *, ordered: bool) -> Figure:
         """*ordered*: the results are checkpoints of one training, in order."""
 
-    def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:
+    def say_several(self, names: Sequence[str], results: Sequence[ViewResult], own: int, /) -> str:
         """What the results have in common, or where they differ."""
 
 
@@ -153,7 +159,7 @@ class ComparingSeveral(Comparing, Protocol):
 class Tabular(Comparing, Protocol):
     """A module with a table of cases below its figure."""
 
-    def cases(self, result: Any, /, *others: Any) -> dict[str, Any]:
+    def cases(self, result: ViewResult, /, *others: ViewResult) -> dict[str, Any]:
         """A row for each case, with the answers of the *others*, and the state of the page that shows the case. *right*
         is None if answers are neither right nor wrong. *title* and *columns* are optional headings."""
 
@@ -162,5 +168,5 @@ class Tabular(Comparing, Protocol):
 class Page(FigureModule, Protocol):
     """A module that draws an HTML document."""
 
-    def height(self, result: Any, /) -> int:
+    def height(self, result: ViewResult, /) -> int:
         """The height of the document in pixels."""

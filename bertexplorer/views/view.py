@@ -13,7 +13,7 @@ from bertexplorer.options import OptionSpec, option_specs
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Text
-    from bertexplorer.views.protocols import Analysis, FigureModule
+    from bertexplorer.views.protocols import Analysis, FigureModule, ViewResult
 
 Chips = Literal["hide", "pick", ""]
 Input = Literal["lines", "rows", "index"]
@@ -119,7 +119,7 @@ class View:
     def figure(self) -> FigureModule:
         return cast("FigureModule", import_module(f"{self.package}.show"))
 
-    def run(self, checkpoint: Checkpoint, text: Text | str, options: Any, **inputs: Any) -> Any:
+    def run(self, checkpoint: Checkpoint, text: Text | str, options: Any, **inputs: Any) -> ViewResult:
         """The result for *text*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text
         (see *needs*). Raises ExplorerError as the analysis does."""
         return self.analysis.run(checkpoint, text, options=options, **inputs)

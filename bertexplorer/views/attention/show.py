@@ -12,7 +12,7 @@ from bertexplorer.charts.tiles import pixels, pool, tiles
 from bertexplorer.views import difference
 from bertexplorer.views.attention import arcs, compute as analysis
 from bertexplorer.views.attention.compute import Attention
-from bertexplorer.views.protocols import Comparable
+from bertexplorer.views.protocols import Comparable, ViewResult
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -274,7 +274,8 @@ def say_strongest(result: Attention) -> str:
 
 def compare(first: Attention, second: Attention) -> str:
     """The largest change of a weight between two results."""
-    keys, ours, theirs = difference.most_different(cast("Comparable", analysis), first, second, None)
+    both = ViewResult(first), ViewResult(second)
+    keys, ours, theirs = difference.most_different(cast("Comparable", analysis), *both, None)
     if not keys or keys[0] not in ours or keys[0] not in theirs:
         return ""
     before, after = (number(first, numbers[keys[0]]) for numbers in (ours, theirs))
