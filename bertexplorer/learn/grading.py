@@ -100,7 +100,7 @@ def facts_of(answerer: Answerer, state: State) -> dict[str, Callable[..., Value]
     return facts
 
 
-def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Grade:
+def grade(block: Block, answer: object, facts: Facts, attempt: int = 1) -> Grade:
     """Grade *answer*: the index of a choice, a number as typed, shares in points, or the pressed token. A find has no
     answer: its *facts* are those of the view as the learner left it. Raises ExplorerError for an invalid answer."""
     last = attempt >= ATTEMPTS
@@ -111,22 +111,24 @@ def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Grade:
     return replace(feedback, text=fill_slots(feedback.text, facts, limits), after=after)
 
 
-def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def predict(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     chosen, key = choice_index(block, answer), key_of(block, facts)
     expected = next((item for item in block.items if item.ticked), block.items[key])
     text = block.items[chosen].feedback if expected is block.items[key] else UNEXPECTED
     return Grade(chosen == key, text, True, block.items[key].text, key=key)
 
 
-def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def choice(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     chosen = choice_index(block, answer)
     key = next(i for i, item in enumerate(block.items) if item.ticked)
     done = chosen == key or last
-    text, answer = block.items[chosen].feedback, block.items[key].text if done else ""
-    return Grade(chosen == key, text, done, answer, key=key if done else None)
+    text = block.items[chosen].feedback
+    if not done:
+        return Grade(chosen == key, text, done)
+    return Grade(chosen == key, text, done, block.items[key].text, key=key)
 
 
-def number(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def number(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     key = number_key(block, facts)
     typed = min(readings(answer, block.prompt), key=lambda reading: abs(reading - key))
     right = abs(typed - key) <= tolerance(block, key) + 1e-12
@@ -138,7 +140,7 @@ def number(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     return Grade(right, text or direction, done, format_answer(key, block.prompt) if done else "")
 
 
-def find(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def find(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     wanted = Expression.read(block.fields["accept"], facts)
     if wanted.holds(facts):
         return Grade(True, done=True)
@@ -157,7 +159,7 @@ def what_was_found(block: Block, wanted: Expression, facts: Facts) -> tuple[str,
     return tuple(wanted.unmet(facts))
 
 
-def click(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def click(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     if not isinstance(answer, str) or not answer or len(answer) > 100:
         raise ExplorerError("Nothing is pressed. Press a token above.")
     facts_with_click = {**facts, "clicked": lambda: answer}
@@ -165,25 +167,26 @@ def click(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
     return Grade(right, "" if right or last else block.fields.get("hint", ""), right or last, answer if right else "")
 
 
-def say(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def say(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     if not isinstance(answer, str) or not answer.strip():
         raise ExplorerError("Nothing is written yet. A sentence is enough.")
     return Grade(None, answer=block.fields["model"], criteria=tuple(item.text for item in block.items))
 
 
-def share(block: Block, answer: Any, facts: Facts, last: bool) -> Grade:
+def share(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     count = len(block.items)
-    numbers = isinstance(answer, list) and all(type(x) in (int, float) and abs(x) < 1e6 for x in answer)  # rejects NaN
-    if not numbers or len(answer) != count:
+    points: list[float] = answer if isinstance(answer, list) else []
+    are_numbers = all(type(x) in (int, float) and abs(x) < 1e6 for x in points)  # rejects NaN
+    if len(points) != count or not are_numbers:
         raise ExplorerError(f"Got {answer!r:.60}; wanted {count} numbers of points, one for each line.")
-    if min(answer) < 0 or abs(sum(answer) - 100) > 0.5:
-        raise ExplorerError(f"The points add up to {sum(answer):g}; share out exactly 100.")
+    if min(points) < 0 or abs(sum(points) - 100) > 0.5:
+        raise ExplorerError(f"The points add up to {sum(points):g}; share out exactly 100.")
     shares = shares_of(block, facts)
-    overlap = sum(min(points / 100, share) for points, share in zip(answer, shares, strict=True))
+    overlap = sum(min(given / 100, share) for given, share in zip(points, shares, strict=True))
     return Grade(None, f"{100 * overlap:.0f} of your 100 points are where BERT puts them.", shares=shares)
 
 
-GRADERS: dict[str, Callable[[Block, Any, Facts, bool], Grade]] = {
+GRADERS: dict[str, Callable[[Block, object, Facts, bool], Grade]] = {
     "predict": predict,
     "choice": choice,
     "number": number,
@@ -194,7 +197,7 @@ GRADERS: dict[str, Callable[[Block, Any, Facts, bool], Grade]] = {
 }
 
 
-def choice_index(block: Block, answer: Any) -> int:
+def choice_index(block: Block, answer: object) -> int:
     """The index of a choice. Raises ExplorerError for anything else."""
     if type(answer) is not int or not 0 <= answer < len(block.items):
         raise ExplorerError(f"Got {answer!r:.40}; wanted the number of a choice, 0 to {len(block.items) - 1}.")

@@ -4,7 +4,6 @@ numbers by the same rules."""
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from bertexplorer.errors import ExplorerError
 
@@ -19,7 +18,7 @@ def in_percent(prompt: str) -> bool:
     return "%" in prompt
 
 
-def readings(answer: Any, prompt: str = "") -> list[float]:
+def readings(answer: object, prompt: str = "") -> list[float]:
     """The numbers that *answer* may mean, typed for the question *prompt*. The first one counts where no answer is
     known. 1,595 is 1595 or 1.595. If the question asks for per cent, 13 is 0.13, 0.4 is 0.004 or 0.4, and a comma is a
     decimal comma. Raises ExplorerError for anything but a number."""
@@ -41,7 +40,7 @@ def readings(answer: Any, prompt: str = "") -> list[float]:
     return numbers
 
 
-def read_number(answer: Any, prompt: str = "") -> float:
+def read_number(answer: object, prompt: str = "") -> float:
     """Parse 0.13, .13, 0,13, 1,300 or 13 %; if the question *prompt* asks for per cent, 13 is 0.13. Raises
     ExplorerError for anything else."""
     return readings(answer, prompt)[0]

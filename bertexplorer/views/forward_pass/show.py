@@ -18,7 +18,7 @@ from bertexplorer.charts.style import (
     percent,
     quote,
 )
-from bertexplorer.views.forward_pass.compute import ForwardPass, LayerPart
+from bertexplorer.views.forward_pass.compute import ForwardPass, LayerPart, Raised
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -181,7 +181,7 @@ def rounded(weights: Float[np.ndarray, "..."]) -> list[Any]:
     return shares
 
 
-def gains(part: LayerPart) -> list[Any]:
+def gains(part: LayerPart) -> list[Raised]:
     """The words that the feed-forward half raises by at least a thousandth."""
     return [word for word in part.raised if word.after - word.before >= 0.001]
 
