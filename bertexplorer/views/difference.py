@@ -176,18 +176,28 @@ def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best
 def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
     """Each key without the parts that all keys share. A number follows the name of its column, or directly the token
     whose position it is, as phones have no room for more."""
-    varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
+    every = range(len(keys[0]))
+    varying = [i for i in every if len({key[i] for key in keys}) > 1] or list(every)
+    position_of = {}  # column -> that of its position, if both vary
+    for i in varying:
+        name = f"{columns[i]}_position"
+        if name in columns and columns.index(name) in varying:
+            position_of[i] = columns.index(name)
 
-    def part_name(i: int, key: Key) -> str:
-        part = key[i]
-        position_column = f"{columns[i]}_position"
-        if position_column in columns and (at := columns.index(position_column)) in varying:
-            return f"{part} {key[at]}"
-        return f"{columns[i].replace('_', ' ')} {part}" if isinstance(part, int) else str(part)
-
-    after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
-    columns_shown = [i for i in varying if i not in after]
-    return [" · ".join(part_name(i, key) for i in columns_shown if key[i] != "") or "all" for key in keys]
+    names = []
+    for key in keys:
+        parts = []
+        for i in varying:
+            if i in position_of.values() or key[i] == "":
+                continue
+            if i in position_of:
+                parts.append(f"{key[i]} {key[position_of[i]]}")
+            elif isinstance(key[i], int):
+                parts.append(f"{columns[i].replace('_', ' ')} {key[i]}")
+            else:
+                parts.append(str(key[i]))
+        names.append(" · ".join(parts) or "all")
+    return names
 
 
 def format_value(value: float, shares: bool) -> str:

@@ -143,10 +143,12 @@ def group_names(result: EmbeddingMap, looks: dict[str, Look]) -> list[Points]:
 
 def all_points(result: EmbeddingMap, looks: dict[str, Look]) -> Points:
     count = len(result.points)
-    size = "dot"
-    if count <= 2000:
-        size = "usual" if count <= 200 else "small"
-    fields: dict[str, Any] = {"size": size}
+    fields: dict[str, Any] = {"size": "dot"}
+    if count <= 200:
+        fields["size"] = "usual"
+    elif count <= 2000:
+        fields["size"] = "small"
+
     if result.options.colour == "position":
         positions = np.array([point.position for point in result.points], dtype=float)
         share = (positions - positions.min()) / max(1.0, float(np.ptp(positions)))
@@ -156,11 +158,14 @@ def all_points(result: EmbeddingMap, looks: dict[str, Look]) -> Points:
         fields["tones"] = [tone for tone, _ in look_of_each]
         if any(hollow for _, hollow in look_of_each):
             fields["hollow"] = [hollow for _, hollow in look_of_each]
+
     if result.options.unit == "tokens":
-        named = set() if result.chosen is None else {result.chosen, *(one.point for one in result.neighbours)}
-        fields["names"] = [
-            clip(point.text, 14) if i < NAMED and i not in named else "" for i, point in enumerate(result.points)
-        ]
+        has_name = set() if result.chosen is None else {result.chosen, *(one.point for one in result.neighbours)}
+        names = [""] * count
+        for i, point in enumerate(result.points[:NAMED]):
+            if i not in has_name:  # those have theirs in a mark of their own
+                names[i] = clip(point.text, 14)
+        fields["names"] = names
         fields["tokens"] = True
     hover = [tip(result, i) for i in range(count)]
     return points_at(result.places, **fields, hover=hover, doors=[press(result, i) for i in range(count)])

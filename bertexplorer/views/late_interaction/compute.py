@@ -89,26 +89,37 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             "There is no passage in which the tokens could find a match. Type it as the second sentence.",
             code="pair",
         )
+
+    # 1. The query, its own passage, and the others
     query, own = (checkpoint.tokenizer.encode(pair.alone(side)) for side in (0, 1))
-    others = [checkpoint.tokenizer.encode(other) for other in parse_candidates(options.others)]
-    others = [other for other in others if other.ids != own.ids]
+    encodings = [query, own]
+    for candidate in parse_candidates(options.others):
+        other = checkpoint.tokenizer.encode(candidate)
+        if other.ids != own.ids:
+            encodings.append(other)
     if len(query) * len(own) > MAX_CELLS:
         raise ExplorerError(
             f"The query has {len(query):,} tokens and the passage {len(own):,}; the table can have {MAX_CELLS:,} "
             "cells. Shorten them."
         )
-    # The vectors of all texts, in one go.
-    encodings = [query, own, *others]
+
+    # 2. The vectors of all texts in one go, then those of the tokens that count, each of length 1
     flat = engine.token_vectors(checkpoint, encodings, layer=layer, pooling="mean").numpy()
     ends = np.cumsum([len(encoding) for encoding in encodings])[:-1]
-    kept = [taking_part(encoding, options.special == "included") for encoding in encodings]
-    vectors = [unit_vectors(part)[keep] for part, keep in zip(np.split(flat, ends), kept, strict=True)]
+    kept, vectors = [], []
+    for encoding, of_text in zip(encodings, np.split(flat, ends), strict=True):
+        positions = taking_part(encoding, options.special == "included")
+        kept.append(positions)
+        vectors.append(unit_vectors(of_text)[positions])
+
+    # 3. Each token of the query finds its best match in a passage
     cosines = vectors[0] @ vectors[1].T
-    scores = [float((vectors[0] @ passage.T).max(axis=1).sum()) for passage in vectors[1:]]
-    passages = [
-        Passage(encoding.texts[0], score, own=i == 0)
-        for i, (encoding, score) in enumerate(zip(encodings[1:], scores, strict=True))
-    ]
+    passages = []
+    for encoding, passage in zip(encodings[1:], vectors[1:], strict=True):
+        score = float((vectors[0] @ passage.T).max(axis=1).sum())
+        passages.append(Passage(encoding.texts[0], score, own=encoding is own))
+    ranked = sorted(passages, key=lambda passage: -passage.score) if len(passages) > 1 else []
+
     own_encoder = checkpoint.sentence_encoder
     return LateInteraction(
         query=tuple(checkpoint.tokenizer.show(query.ids[i]) for i in kept[0]),
@@ -116,7 +127,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         cosines=cosines,
         layer=layer,
         chance=float(baseline(checkpoint)[layer]),
-        passages=tuple(sorted(passages, key=lambda passage: -passage.score)) if others else (),
+        passages=tuple(ranked),
         first=query.texts[0],
         shown=on_strip(checkpoint.tokenizer.encode(pair), (query, own), kept, cosines),
         caveats=(own_encoder.problem,) if own_encoder and own_encoder.problem else (),

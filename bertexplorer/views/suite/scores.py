@@ -13,7 +13,6 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.answers.hidden_tokens import (
-    Hide,
     Spot,
     positions_to_hide,
     scored_positions,
@@ -132,23 +131,34 @@ class Scorer:
 
     def plan(self, case: Case) -> Plan:
         """What to score of the two texts of *case*. Raises UnusableRow if they cannot be compared."""
-        pair = first, second = [self.encode(text) for text in case.texts]
+        first, second = (self.encode(text) for text in case.texts)
         if first.ids == second.ids:
             raise UnusableRow("has two sentences that are the same tokens to this checkpoint")
+
         if self.kind == "stereotype pairs":
-            blocks = SequenceMatcher(None, first.ids, second.ids, autojunk=False).get_matching_blocks()
-            shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
-            scored = [s & set(scored_positions(e)) for e, s in zip(pair, shared, strict=True)]
-            if not all(scored):
+            matcher = SequenceMatcher(None, first.ids, second.ids, autojunk=False)
+            in_first, in_second = set(scored_positions(first)), set(scored_positions(second))
+            shared_first, shared_second = set[int](), set[int]()
+            for i, j, size in matcher.get_matching_blocks():
+                shared_first |= in_first & set(range(i, i + size))
+                shared_second |= in_second & set(range(j, j + size))
+            if not shared_first or not shared_second:
                 raise UnusableRow("has two sentences that share no token, and only shared ones are scored")
-            return tuple((e, single_spots(s)) for e, s in zip(pair, scored, strict=True))
+            return (first, single_spots(shared_first)), (second, single_spots(shared_second))
+
         if self.scoring == "the differing piece":
-            differ = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
-            if len(first) != len(second) or len(differ) != 1:
+            differing = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
+            if len(first) != len(second) or len(differing) != 1:
                 raise UnusableRow("does not differ in one piece alone, so only whole sentences can be compared")
-            return tuple((e, single_spots(differ)) for e in pair)
-        hide: Hide = "the rest of its word too"
-        return tuple((e, [(i, tuple(positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
+            return (first, single_spots(differing)), (second, single_spots(differing))
+
+        plan = []
+        for encoding in (first, second):
+            spots = []
+            for i in scored_positions(encoding):
+                spots.append((i, tuple(positions_to_hide(encoding, i, "the rest of its word too"))))
+            plan.append((encoding, spots))
+        return tuple(plan)
 
     def frequency(self, plan: Plan) -> float:
         """1 if the first text has the more frequent pieces, 0 if the second, 0.5 if both are equal."""

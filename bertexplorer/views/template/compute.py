@@ -55,6 +55,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     than 64 fillings."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for alternatives
     text = Text.of(text)
+    tokenizer = checkpoint.tokenizer
+
+    # 1. The fillings
     parts = SLOT.split(with_masks(checkpoint, text))  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
     if SLOT.search(text.second):
@@ -63,29 +66,39 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         raise ExplorerError(
             "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy."
         )
-    fillings = list(itertools.islice(itertools.product(*slots), MAX_FILLINGS + 1))
+    fillings = tuple(itertools.islice(itertools.product(*slots), MAX_FILLINGS + 1))
     if len(fillings) > MAX_FILLINGS:
         raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
-    texts = [fill(parts, choices) for choices in fillings]
-    pair = replace(text, hidden=tuple(s for s in text.hidden if s.side))
-    encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
-    spots = [e.masked[:1] for e in encodings]
+
+    # 2. What the mask of each may be
+    hidden_in_second = tuple(span for span in text.hidden if span.side)
+    texts = tuple(fill(parts, choices) for choices in fillings)
+    encodings, spots = [], []
+    for first in texts:
+        encoding = encode_masked(checkpoint, replace(text, first=first, hidden=hidden_in_second))
+        encodings.append(encoding)
+        spots.append(encoding.masked[:1])
     words = parse_words(options.words)
-    scoring_costs = [scoring_cost(checkpoint, e, spot[0], words) for e, spot in zip(encodings, spots, strict=True)]
-    expect(sum(map(len, encodings)) + sum(scoring_costs))
+    cost = 0
+    for encoding, spot in zip(encodings, spots, strict=True):
+        cost += len(encoding) + scoring_cost(checkpoint, encoding, spot[0], words)
+    expect(cost)
     log_probs = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
-    if not words:
-        total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: checkpoint.tokenizer.vocab_size]
-        likely = total.topk(min(options.top, len(total))).indices.tolist()
-        words = checkpoint.tokenizer.show_all(likely)
-        table = [[float(row[i].exp()) for i in likely] for row in log_probs]
-    else:
-        table = []
+
+    # 3. The probability of each word in each filling: of those that are named, else of the likeliest in all together
+    table = []
+    if words:
         for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
             scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
             table.append([scores[word] for word in words])
-    answers = checkpoint.tokenizer.show_all(int(row[: checkpoint.tokenizer.vocab_size].argmax()) for row in log_probs)
-    return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
+    else:
+        total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: tokenizer.vocab_size]
+        likely = total.topk(min(options.top, len(total))).indices.tolist()
+        words = tokenizer.show_all(likely)
+        for row in log_probs:
+            table.append([float(row[i].exp()) for i in likely])
+    answers = tokenizer.show_all(int(row[: tokenizer.vocab_size].argmax()) for row in log_probs)
+    return Template(fillings, texts, words, np.array(table, dtype=np.float64), answers)
 
 
 def with_masks(checkpoint: Checkpoint, text: Text) -> str:

@@ -75,36 +75,40 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """The terms of *text*; of two texts, each read alone, also those that they share. Raises ExplorerError without an
     MLM head."""
     pair = Text.of(text)
-    sides = [0, 1] if pair.second.strip() else [0]
-    encodings = [checkpoint.tokenizer.encode(pair.alone(side)) for side in sides]
-    weighed = [engine.term_weights(checkpoint, encoding) for encoding in encodings]
-    weights = [values.double().numpy() for values, _ in weighed]
-    places = [where.numpy() for _, where in weighed]
-    texts = tuple(
-        terms_of(checkpoint, encoding, w, where, options.top)
-        for encoding, w, where in zip(encodings, weights, places, strict=True)
-    )
-    # Of two texts: what each piece adds to the score.
-    products = weights[0] * weights[1] if len(sides) == 2 else np.zeros(0)
-    held = [set(encoding.ids) for encoding in encodings]
-    both = sorted((held[0] & held[-1]) - checkpoint.tokenizer.special_ids) if len(sides) == 2 else []
-    common = tuple(
-        Term(
-            checkpoint.tokenizer.show(i),
-            float(products[i]),
-            i in both,
-            tuple(token_at(checkpoint, encoding, where[i]) for encoding, where in zip(encodings, places, strict=True)),
-            tuple(int(where[i]) for where in places),
-        )
-        for i in largest(checkpoint, products, options.top)
-    )
+    sides = (0, 1) if pair.second.strip() else (0,)
+
+    # 1. Each text alone: the weight of each piece of the vocabulary, and the token that it comes from
+    encodings, weights, places, texts = [], [], [], []
+    for side in sides:
+        encoding = checkpoint.tokenizer.encode(pair.alone(side))
+        values, where = engine.term_weights(checkpoint, encoding)
+        encodings.append(encoding)
+        weights.append(values.double().numpy())
+        places.append(where.numpy())
+        texts.append(terms_of(checkpoint, encoding, weights[-1], places[-1], options.top))
+
+    # 2. Of two texts: what each piece adds to the score
+    common: list[Term] = []
+    score, literal = float("nan"), 0.0
+    if len(sides) == 2:
+        products = weights[0] * weights[1]
+        score = float(products.sum())
+        in_both = (set(encodings[0].ids) & set(encodings[1].ids)) - checkpoint.tokenizer.special_ids
+        if in_both:
+            literal = float(products[sorted(in_both)].sum())
+        for i in largest(checkpoint, products, options.top):
+            piece = checkpoint.tokenizer.show(i)
+            positions = (int(places[0][i]), int(places[1][i]))
+            tokens = tuple(token_at(checkpoint, encodings[side], positions[side]) for side in sides)
+            common.append(Term(piece, float(products[i]), i in in_both, tokens, positions))
+
     return TermWeights(
-        texts=texts,
-        common=common,
-        score=float(products.sum()) if len(sides) == 2 else float("nan"),
-        literal=float(products[both].sum()) if both else 0.0,
+        texts=tuple(texts),
+        common=tuple(common),
+        score=score,
+        literal=literal,
         vocabulary=checkpoint.tokenizer.vocab_size,
-        shown=on_strip(checkpoint.tokenizer.encode(pair), encodings, texts),
+        shown=on_strip(checkpoint.tokenizer.encode(pair), encodings, tuple(texts)),
         left_out=sum(encoding.left_out for encoding in encodings),
         top=options.top,
     )

@@ -2,6 +2,7 @@
 sentences."""
 
 import numpy as np
+from jaxtyping import Float
 
 from bertexplorer.answers.word_occurrences import Occurrence
 from bertexplorer.charts.marks import GROUPS, Cells, Dash, Figure, Line, Lines, Panel, StyledWords, TextLines, Tone
@@ -160,41 +161,64 @@ def remarks(result: WordInContext) -> list[str]:
 def say(result: WordInContext) -> str:
     """The mean cosine of the occurrences at the chosen layer, compared with random words, and the layer where senses
     differ most."""
-    at = "in the input vectors" if result.layer == 0 else f"in layer {result.layer}"
-    mean, base = float(result.mean[result.layer]), float(result.baseline[result.layer])
+    layer = result.layer
+    base = float(result.baseline[layer])
     size = len(result.occurrences)
     word = " and ".join(quote(clip(word, 30)) for word in result.words[:3])
-    spread = f" (±{result.spread[result.layer]:.2f})" if size > 2 else ""
-    sentence = f"The {size} occurrences of {word} have a mean cosine of {mean:.2f}{spread} {at}; two random words have "
-    drawn = f", so {mean - base:.2f} above them is drawn" if result.subtract else ""
-    sentences = [f"{sentence}{base:.2f} there{drawn}."]
+
+    # 1. How alike the occurrences are
+    mean = f"{result.mean[layer]:.2f}"
+    if size > 2:
+        mean += f" (±{result.spread[layer]:.2f})"
+    at = f"in layer {layer}" if layer else "in the input vectors"
+    drawn = f", so {result.mean[layer] - base:.2f} above them is drawn" if result.subtract else ""
+    sentences = [
+        f"The {size} occurrences of {word} have a mean cosine of {mean} {at}; two random words have {base:.2f} "
+        f"there{drawn}."
+    ]
+
+    # 2. Whether senses are apart
     if result.within is not None and result.between is not None:
-        gap = result.within - result.between
-        best = int(gap.argmax())
-        widest = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
-        less = base if result.subtract else 0.0
-        above = " above random words" if result.subtract else ""
-        sentences.append(
-            f"Occurrences of the same sense have {result.within[result.layer] - less:.2f}{above}, of different senses "
-            f"{result.between[result.layer] - less:.2f}; the senses are "
-            f"{widest if gap[best] > 0.005 else 'not apart in any layer'}."
-        )
+        sentences.append(say_senses(result, result.within, result.between))
+
+    # 3. What the word has before any layer
     off = result.static[np.triu_indices(size, 1)]
     table = "one vector (cosine 1.00)" if off.min() > 0.9999 else f"a mean cosine of {off.mean():.2f}"
     has = "has" if len(result.words) == 1 else "have"
     sentences.append(
         f"In the embedding table {word} {has} {table}; with positions added, before layer 1, {result.mean[0]:.2f}."
     )
-    built_in = [o.source == "built-in" for o in result.occurrences]
+
+    # 4. Where the sentences are from, and what was left out
+    built_in = [occurrence.source == "built-in" for occurrence in result.occurrences]
     if all(built_in):
         sentences.append("None of the sentences is yours; all are built-in ones with this word.")
     elif any(built_in):
         sentences.append("Only the first sentence is yours; the others are built-in ones with the same word.")
-    if any(o.hidden for o in result.occurrences):
+    if any(occurrence.hidden for occurrence in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
     sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
-        sentences.append(
-            f"{result.beyond} {'comes' if result.beyond == 1 else 'come'} after the last token that is read."
-        )
+        comes = "comes" if result.beyond == 1 else "come"
+        sentences.append(f"{result.beyond} {comes} after the last token that is read.")
     return " ".join(sentences)
+
+
+def say_senses(
+    result: WordInContext, within: Float[np.ndarray, " layers"], between: Float[np.ndarray, " layers"]
+) -> str:
+    """How alike occurrences of the same sense are, and of different ones, and the layer that tells senses apart best.
+    *within*, *between*: the mean cosine after each layer."""
+    gap = within - between
+    best = int(gap.argmax())
+    apart = "not apart in any layer"
+    if gap[best] > 0.005:
+        where = f"in layer {best}" if best else "in the input"
+        apart = f"furthest apart {where} (by {gap[best]:.2f})"
+    base, above = 0.0, ""
+    if result.subtract:
+        base, above = float(result.baseline[result.layer]), " above random words"
+    return (
+        f"Occurrences of the same sense have {within[result.layer] - base:.2f}{above}, of different senses "
+        f"{between[result.layer] - base:.2f}; the senses are {apart}."
+    )

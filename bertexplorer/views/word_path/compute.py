@@ -66,42 +66,45 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     layer = layer_of(checkpoint, options.layer)
     matches = find_occurrences(checkpoint, text, options.word, options.sentences)
     followed = matches.occurrences[:MAX_PATHS]
+
+    # 1. The vectors of all words in each layer
     groups = [word_groups(matches, followed, i) for i in range(len(matches.encodings))]
     vectors = engine.word_vectors(checkpoint, matches.encodings, groups).numpy().astype(np.float64)
-    text_indices = [i for i, words in enumerate(groups) for _ in words]
-    positions = [positions for words in groups for positions in words]
-    path_rows = [
-        next(i for i, index in enumerate(text_indices) if index == o.encoding_index and positions[i] == o.positions)
-        for o in followed
-    ]
-    inside = {(o.encoding_index, position) for o in followed for position in o.positions}
-    single = [i for i, index in enumerate(positions) if len(index) == 1]
-    other_pieces = [i for i in single if (text_indices[i], positions[i][0]) not in inside]
+    words = [(index, positions) for index, of_text in enumerate(groups) for positions in of_text]
+
+    # 2. Which of them are the occurrences, and which are other words of one piece
+    path_rows = [words.index((occurrence.encoding_index, occurrence.positions)) for occurrence in followed]
+    in_paths = {(occurrence.encoding_index, i) for occurrence in followed for i in occurrence.positions}
+    single = [row for row, (_, positions) in enumerate(words) if len(positions) == 1]
+    crowd = [row for row in single if (words[row][0], words[row][1][0]) not in in_paths]
     paths = vectors[:, path_rows].swapaxes(0, 1)
-    directions = unit_vectors(paths)
     if options.plane == "their differences":
         if len(path_rows) < 2:
             raise ExplorerError("There is only one path, which differs from none. Add a sentence with the same word.")
         vectors = vectors - vectors[:, path_rows].mean(axis=1, keepdims=True)
-        other_pieces = []  # their differences from the mean of these words say nothing
+        crowd = []  # their differences from the mean of these words say nothing
+
+    # 3. The plane, and what all of them are in it
     spanning = vectors[:, single if options.plane == "all words" else path_rows]
     centre, axes, explained = principal(spanning.reshape(-1, vectors.shape[-1]), 2)
     flat = (vectors - centre) @ axes.T
-    upper = np.triu_indices(len(path_rows), 1)
-    mean_cosines = (
-        np.array([cosines(index)[upper].mean() for index in paths.swapaxes(0, 1)]) if len(path_rows) > 1 else None
-    )
+    tokens = [matches.encodings[index].ids[positions[0]] for index, positions in (words[row] for row in crowd)]
+
+    # 4. How the paths turn, and how far apart they are in each layer
+    directions = unit_vectors(paths)
+    apart = None
+    if len(path_rows) > 1:
+        upper = np.triu_indices(len(path_rows), 1)
+        apart = np.array([cosines(of_layer)[upper].mean() for of_layer in paths.swapaxes(0, 1)])
     return WordPath(
         words=matches.words,
         occurrences=followed,
         paths=flat[:, path_rows].swapaxes(0, 1),
-        tokens=tuple(
-            checkpoint.tokenizer.show(matches.encodings[text_indices[i]].ids[positions[i][0]]) for i in other_pieces
-        ),
-        crowd=flat[:, other_pieces],
+        tokens=tuple(checkpoint.tokenizer.show(token) for token in tokens),
+        crowd=flat[:, crowd],
         explained=(float(explained[0]), float(explained[1])),
         to_input=(directions * directions[:, :1]).sum(axis=-1),
-        apart=mean_cosines,
+        apart=apart,
         plane=options.plane,
         layer=layer,
         left_out=len(matches.occurrences) - len(followed),
