@@ -93,10 +93,10 @@ def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
     """Over all sentences together. entity_f1: as conlleval and seqeval, which accept an I without a B; strict_f1: such
     entities do not count. For plain tags both are the share of correct words."""
     result = {}
-    for name, read_entities in (
-        ("entity_f1", words_as_entities if plain else entities),
-        ("strict_f1", words_as_entities if plain else strict_entities),
-    ):
+    ways = {"entity_f1": entities, "strict_f1": strict_entities}
+    if plain:
+        ways = dict.fromkeys(ways, words_as_entities)
+    for name, read_entities in ways.items():
         right = predicted = expected = 0
         for gold_tags, guessed_tags in zip(gold, guess, strict=True):
             gold_entities, guessed_entities = set(read_entities(gold_tags)), set(read_entities(guessed_tags))
@@ -106,15 +106,17 @@ def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
         precision, recall, result[name] = f1(right, predicted, expected)
         if name == "entity_f1":
             result |= {"precision": precision, "recall": recall}
-    count = sum(map(len, gold))
-    correct = sum(
-        a == b
-        for gold_tags, guessed_tags in zip(gold, guess, strict=True)
-        for a, b in zip(gold_tags, guessed_tags, strict=True)
-    )
-    inside = sum(tag != "O" for tags in guess for tag in tags)
-    illegal = 0 if plain else sum(map(count_illegal, guess))
-    return result | {"accuracy": correct / count if count else 0.0, "illegal": illegal / inside if inside else 0.0}
+
+    count = correct = inside = illegal = 0
+    for gold_tags, guessed_tags in zip(gold, guess, strict=True):
+        count += len(gold_tags)
+        correct += sum(a == b for a, b in zip(gold_tags, guessed_tags, strict=True))
+        inside += sum(tag != "O" for tag in guessed_tags)
+        if not plain:
+            illegal += count_illegal(guessed_tags)
+    result["accuracy"] = correct / count if count else 0.0
+    result["illegal"] = illegal / inside if inside else 0.0
+    return result
 
 
 def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any]]]:
@@ -142,19 +144,25 @@ def table_of_rules(gold: Sequence[Sequence[Entity]], guess: Sequence[Sequence[En
     """Precision, recall and F1 by how much of an entity must match."""
     from nervaluate import Evaluator
 
-    pairs = [(a, b) for a, b in zip(gold, guess, strict=True) if a or b]
-    if not pairs:
+    expected, predicted = [], []  # of each sentence that has an entity
+    kinds = set[str]()
+    for gold_side, guessed_side in zip(gold, guess, strict=True):
+        if gold_side or guessed_side:
+            expected.append([as_nervaluate(entity) for entity in gold_side])
+            predicted.append([as_nervaluate(entity) for entity in guessed_side])
+            kinds |= {entity.kind for entity in (*gold_side, *guessed_side)}
+    if not kinds:
         return []
-    kinds = sorted({entity.kind for pair in pairs for side in pair for entity in side})
-    sides = [[[as_nervaluate(entity) for entity in pair[side]] for pair in pairs] for side in (0, 1)]
-    overall = Evaluator(*sides, tags=kinds, loader="dict").evaluate()["overall"]
-    counts = ("correct", "incorrect", "partial", "missed", "spurious")
-    return [
-        {"right if": words}
-        | {name: float(getattr(overall[rule], name)) for name in ("precision", "recall", "f1")}
-        | {name: int(getattr(overall[rule], name)) for name in counts}
-        for rule, words in RULES.items()
-    ]
+    overall = Evaluator(expected, predicted, tags=sorted(kinds), loader="dict").evaluate()["overall"]
+    table = []
+    for rule, words in RULES.items():
+        row: dict[str, Any] = {"right if": words}
+        for name in ("precision", "recall", "f1"):
+            row[name] = float(getattr(overall[rule], name))
+        for name in ("correct", "incorrect", "partial", "missed", "spurious"):
+            row[name] = int(getattr(overall[rule], name))
+        table.append(row)
+    return table
 
 
 def as_nervaluate(entity: Entity) -> dict[str, Any]:

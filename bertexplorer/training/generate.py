@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -177,35 +177,66 @@ def beam_search(
     return [results[i] for i in range(len(sources))]
 
 
+class OpenTarget(NamedTuple):
+    """A target that is still written, of the source in *row*. *total*: its log-probability."""
+
+    row: int
+    tokens: tuple[int, ...]
+    total: float
+
+
+class Extension(NamedTuple):
+    """The open target with the index *origin* and one more *token*. *total*: the log-probability of both."""
+
+    total: float
+    origin: int
+    token: int
+
+
 def search_equal_lengths(
     predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, max_tokens: int, penalty: float
 ) -> list[list[Beam]]:
     """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
     last, cache = forward_cached(predictor.encoder, sources, 0)
     finished: list[list[Beam]] = [[] for _ in sources]
-    active: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
-    for tokens in range(1, max_tokens + 1):
+    active = [OpenTarget(row, (), 0.0) for row in range(len(sources))]
+    for count in range(1, max_tokens + 1):
+        # 1. Each open target with each of its likeliest next tokens
         log_probs, ids = predictor.next_log_probs(last[:, -1]).topk(min(2 * beams, len(predictor.forbidden)))
-        steps = list(zip(log_probs.tolist(), ids.tolist(), strict=True))
-        extensions: dict[int, list[tuple[float, int, int]]] = defaultdict(
-            list
-        )  # row -> (log P, index in active, token)
-        for origin, (row, _, total) in enumerate(active):
-            extensions[row] += [(total + log, origin, token) for log, token in zip(*steps[origin], strict=True)]
-        survivors: list[tuple[float, int, int]] = []
+        extensions = extend(active, log_probs.tolist(), ids.tolist())
+
+        # 2. The best of each source end or stay open
+        survivors: list[Extension] = []
         for row, candidates in extensions.items():
-            best = sorted((c for c in candidates if isfinite(c[0])), key=lambda c: -c[0])
+            best = sorted(candidates, key=lambda extension: -extension.total)
             for total, origin, token in best[:beams]:
-                if token == predictor.end or tokens == max_tokens:
-                    ended = token == predictor.end
-                    target = active[origin][1] + (() if ended else (token,))
-                    finished[row].append(Beam(target, total, beam_score(total, tokens, penalty), ended))
+                ended = token == predictor.end
+                if ended or count == max_tokens:
+                    target = active[origin].tokens if ended else (*active[origin].tokens, token)
+                    finished[row].append(Beam(target, total, beam_score(total, count, penalty), ended))
             if len(finished[row]) < beams:
-                survivors += [candidate for candidate in best if candidate[2] != predictor.end][:beams]
-        if not survivors or tokens == max_tokens:
+                survivors += [extension for extension in best if extension.token != predictor.end][:beams]
+        if not survivors or count == max_tokens:
             break
+
+        # 3. The open ones are read one token further
         origins = torch.tensor([origin for _, origin, _ in survivors], device=predictor.device)
         new_tokens = torch.tensor([[token] for _, _, token in survivors], device=predictor.device)
-        active = [(active[origin][0], (*active[origin][1], token), total) for total, origin, token in survivors]
+        longer = []
+        for total, origin, token in survivors:
+            longer.append(OpenTarget(active[origin].row, (*active[origin].tokens, token), total))
+        active = longer
         last, cache = forward_cached(predictor.encoder, new_tokens, 1, CAUSAL, cache.rows(origins))
     return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in finished]
+
+
+def extend(
+    active: Sequence[OpenTarget], log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
+) -> dict[int, list[Extension]]:
+    """Row -> its open targets with one more token each, where that can follow."""
+    extensions: dict[int, list[Extension]] = defaultdict(list)
+    for origin, target in enumerate(active):
+        for log, token in zip(log_probs[origin], ids[origin], strict=True):
+            if isfinite(target.total + log):
+                extensions[target.row].append(Extension(target.total + log, origin, token))
+    return extensions

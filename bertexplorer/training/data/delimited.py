@@ -40,22 +40,30 @@ def parse_table(
     first_records, other_records, quote_note = best_reading(text, delimiter, max_rows + 2)
     fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
     if not fields:
-        return ParsedFile(
-            [(line, row) for line, _, row in first_records if isinstance(row, str)], "no row that can be read"
-        )
+        unread = [(line, row) for line, _, row in first_records if isinstance(row, str)]
+        return ParsedFile(unread, "no row that can be read")
+
     has_header = is_header(fields) if header is None else header
     width = len(fields[0]) if has_header else common_width(fields)
     if width > MAX_COLUMNS:
         raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     columns = column_names(fields[0] if has_header else [""] * width)
-    description = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns" if width > 1 else "one column"
-    description += ", as line 1 says" if delimiter == named else ""
-    description += quote_note
-    description += ", with a header" if has_header else ", no header"
-    description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
+
+    # How it was read, for people
+    how = "one column"
+    if width > 1:
+        how = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns"
+    if delimiter == named:
+        how += ", as line 1 says"
+    how += quote_note
+    if has_header:
+        how += "".join([", with a header", *(f", {note}" for note in repeated_names(fields[0]))])
+    else:
+        how += ", no header"
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
-    description += f", {counted(empty, 'empty row')} skipped" if empty else ""
-    return ParsedFile(entries(chain(first_records, other_records), columns, has_header), description, columns)
+    if empty:
+        how += f", {counted(empty, 'empty row')} skipped"
+    return ParsedFile(entries(chain(first_records, other_records), columns, has_header), how, columns)
 
 
 def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool) -> Iterator[Entry]:

@@ -130,22 +130,28 @@ def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[s
     guessed, rows = guess_columns(table, columns), table.rows[:EXAMINED_ROWS]
     reasons = {}
     for spec in columns:
-        if not (column := chosen.get(spec.name)) or guessed.get(spec.name) != column:
+        column = chosen.get(spec.name)
+        if not column or guessed.get(spec.name) != column:
             continue
-        names = (spec.name, spec.label, *NAMES.get(spec.name, KINDS.get(spec.kind, ())))
-        reasons[spec.name] = (
-            "by its name" if normalized_name(column) in map(normalized_name, names) else BY_CONTENT.get(spec.kind, "")
-        )
+        usual = (spec.name, spec.label, *NAMES.get(spec.name, KINDS.get(spec.kind, ())))
+        if normalized_name(column) in map(normalized_name, usual):
+            reason = "by its name"
+        else:
+            reason = BY_CONTENT.get(spec.kind, "")
         if FITS.get(spec.kind) is label_fit:
-            counts = {name: len({cell_text(row.cells[name]).strip() for row in rows}) for name in table.columns}
-            reasons[spec.name] += f", {counts[column]:,} different values"
-            rivals = [
-                n for n in table.columns if n not in chosen.values() and label_fit([row.cells[n] for row in rows])
-            ]
+            reason += f", {different_values(rows, column):,} different values"
+            rivals = []
+            for name in table.columns:
+                if name not in chosen.values() and label_fit([row.cells[name] for row in rows]):
+                    rivals.append(f"“{name[:40]}” ({different_values(rows, name):,} values)")
             if rivals:
-                names_of_rivals = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
-                reasons[spec.name] += f"; {names_of_rivals} would fit too"
+                reason += f"; {', '.join(rivals[:3])} would fit too"
+        reasons[spec.name] = reason
     return reasons
+
+
+def different_values(rows: Sequence[Row], column: str) -> int:
+    return len({cell_text(row.cells[column]).strip() for row in rows})
 
 
 def keep_file_order(

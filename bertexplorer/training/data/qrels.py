@@ -93,26 +93,34 @@ def collection_rows(queries: str, documents: str, qrels: str, candidates: int = 
     judgements = read_judgements(qrels, "the judgements", smart)
     if smart and not {query for _, query, _, _ in judgements} <= set(query_texts):  # as Cranfield does
         query_texts = {str(i): text for i, text in enumerate(query_texts.values(), 1)}
-    usable = [judgement for judgement in judgements if query_texts.get(judgement[1]) and passages.get(judgement[2])]
-    if not usable:
+
+    # 1. The judgements
+    rows = []
+    judged: dict[str, set[str]] = defaultdict(set)  # query -> documents
+    for line, query, document, grade in judgements:
+        if query_texts.get(query) and passages.get(document):
+            rows.append(make_row(line, query_texts[query], passages[document], grade))
+            judged[query].add(document)
+    if not rows:
         raise ExplorerError(
             "No judgement names a query and a document of these files. Check that they belong together."
         )
-    rows = [make_row(line, query_texts[query], passages[document], grade) for line, query, document, grade in usable]
+
+    # 2. For retrieval, the documents that nobody judged
     if not candidates:
-        judged_documents = {document for _, _, document, _ in usable}
-        return rows + [
-            make_row(0, "", text, 0.0) for key, text in passages.items() if text and key not in judged_documents
-        ]
-    keys, index = list(passages), BM25(list(passages.values()))
-    judged: dict[str, set[str]] = defaultdict(set)
-    for _, query, document, _ in usable:
-        judged[query].add(document)
-    for query, judged_documents in judged.items():
-        unjudged = [
-            keys[i] for i in index.order(query_texts[query]) if keys[i] not in judged_documents and passages[keys[i]]
-        ]
-        rows += [make_row(0, query_texts[query], passages[key], 0.0) for key in unjudged[:candidates]]
+        judged_for_any = set[str]().union(*judged.values())
+        for document, text in passages.items():
+            if text and document not in judged_for_any:
+                rows.append(make_row(0, "", text, 0.0))
+        return rows
+
+    # 3. For re-ranking, those that a search finds for a query
+    names, index = list(passages), BM25(list(passages.values()))
+    for query, its_documents in judged.items():
+        found = [names[i] for i in index.order(query_texts[query])]
+        unjudged = [document for document in found if document not in its_documents and passages[document]]
+        for document in unjudged[:candidates]:
+            rows.append(make_row(0, query_texts[query], passages[document], 0.0))
     return rows
 
 

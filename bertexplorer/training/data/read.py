@@ -102,27 +102,31 @@ def build_table(
     columns = dict.fromkeys(parsed.columns)
     entries = iter(parsed.entries)
     for line, cells in islice(entries, max_rows):
-        if isinstance(cells, str) or (cells := length_problem(cells) or cells) and isinstance(cells, str):
-            problems.append(RowProblem(line, cells))
+        problem = cells if isinstance(cells, str) else length_problem(cells)
+        if isinstance(cells, str) or problem:
+            problems.append(RowProblem(line, problem))
             continue
         columns |= dict.fromkeys(cells)
         if len(columns) > MAX_COLUMNS:
             raise ExplorerError(f"{name} has more than {MAX_COLUMNS} columns by {parsed.unit} {line:,}. Drop some.")
         rows.append(Row(line, cells))
-    beyond = next(entries, None)
-    first_beyond = 0 if beyond is None else beyond[0]
-    left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
+
     if len(rows) < min_rows:
-        first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
         usable = f"{len(rows) or 'no'} {plural('row', len(rows))} that can be used"
         header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
+        first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
         raise ExplorerError(
             f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(example)}"
         )
+
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{counted(count, 'row')} from {name}: {encoding}, {parsed.how}"
+    first_beyond = left_out = 0
+    beyond = next(entries, None)
     if beyond is not None:
-        unread = f"{plural('row', left_out)} from {parsed.unit} {beyond[0]:,} on"
+        first_beyond = beyond[0]
+        left_out = 1 + sum(1 for _ in entries)
+        unread = f"{plural('row', left_out)} from {parsed.unit} {first_beyond:,} on"
         summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
     return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)

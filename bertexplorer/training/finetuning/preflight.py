@@ -66,28 +66,41 @@ def preflight(
 
     Raises ExplorerError if a column is missing or no row can be used."""
     task, options = spec.definition, spec.task_options
+
+    # 1. Which column is which, and the rows that can be used
     columns = dict(mapping) if mapping is not None else guess_columns(table, task.columns)
     guesses = guess_reasons(table, task.columns, columns)
     rows, examples, problems = usable_rows(task, table, columns, options)
-    label = next((c.name for c in task.columns if c.kind in LABELS and not c.optional), None)
-    several = getattr(options, "labels", "one") == "several"
+    label = next((column.name for column in task.columns if column.kind in LABELS and not column.optional), None)
     texts = [column.name for column in task.columns if column.kind in ("text", "tokens")]
-    if dev_table is not None:
-        dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
-        train, problems = rows, [*problems, *(RowProblem(p.line, f"(validation) {p.what}") for p in dev_problems)]
-    else:
+    numbers = [column.name for column in task.columns if column.kind == "number"]
+    several = getattr(options, "labels", "one") == "several"
+
+    # 2. Rows to train and to test on
+    summary = table.summary
+    if dev_table is None:
         stratum = None if several else label
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.split_by or texts)
-    findings = checks.row_findings(train, dev, texts, label, several)
+    else:
+        train = rows
+        dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
+        for problem in dev_problems:
+            problems.append(RowProblem(problem.line, f"(validation) {problem.what}"))
+        summary += f"Validation: {dev_table.summary}"
+
+    # 3. What people should know before they start
+    findings = []
     if label:
-        findings = [*number_findings(rows, table, label, several, guessed=mapping is None), *findings]
-    findings += checks.comma_findings(rows, [column.name for column in task.columns if column.kind == "number"])
+        findings += number_findings(rows, table, label, several, guessed=mapping is None)
+    findings += checks.row_findings(train, dev, texts, label, several)
+    findings += checks.comma_findings(rows, numbers)
     if tokenizer is not None:
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
-    counts = checks.label_counts(train, label, several) if label else {}
-    summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
-    if warning := sample_size_warning(len(dev), task.metrics[task.metric], is_share=task.metric == "accuracy"):
+    warning = sample_size_warning(len(dev), task.metrics[task.metric], is_share=task.metric == "accuracy")
+    if warning:
         findings.append(checks.Finding(warning))
+
+    counts = checks.label_counts(train, label, several) if label else {}
     lines = {row.line for row in train}
     learned = [example for example in examples if example.line in lines]
     return Preflight(columns, train, learned, dev, problems, findings, counts, summary, guesses)

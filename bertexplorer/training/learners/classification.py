@@ -214,28 +214,34 @@ def compute_metrics(
     occur among the true or the predicted ones; it is 0 if there is none."""
     from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support
 
+    # 1. Over all rows, and for each label
     right = np.array([row["right"] for row in rows])
     losses = [row["loss"] for row in rows if np.isfinite(row["loss"])]
     occur = np.flatnonzero(gold.any(0) | guess.any(0))
     metrics = {
         "accuracy": float(right.mean()),
-        "macro_f1": float(f1_score(gold, guess, average="macro", labels=occur, zero_division=0)) if len(occur) else 0.0,
+        "macro_f1": 0.0,
         "micro_f1": float(f1_score(gold, guess, average="micro", zero_division=0)),
         "loss": float(np.mean(losses)) if losses else float("nan"),
     }
-    precision, recall, f1, count = precision_recall_fscore_support(gold, guess, average=None, zero_division=0)
-    table = [
-        {"label": name, "precision": float(p), "recall": float(r), "f1": float(f), "examples": int(n)}
-        for name, p, r, f, n in zip(labels, precision, recall, f1, count, strict=True)
-    ]
+    if len(occur):
+        metrics["macro_f1"] = float(f1_score(gold, guess, average="macro", labels=occur, zero_division=0))
+    by_label = precision_recall_fscore_support(gold, guess, average=None, zero_division=0)
+    table = []
+    for name, precision, recall, f1, count in zip(labels, *by_label, strict=True):
+        numbers = {"precision": float(precision), "recall": float(recall), "f1": float(f1)}
+        table.append({"label": name, **numbers, "examples": int(count)})
     if several:
         return metrics, rows, {"Per label": table}, None
-    metrics["mcc"] = float(matthews_corrcoef(gold.argmax(1), guess.argmax(1))) if len(occur) > 1 else 0.0
+
+    # 2. What only one label for a text has
+    expected, predicted = gold.argmax(1), guess.argmax(1)
+    metrics["mcc"] = float(matthews_corrcoef(expected, predicted)) if len(occur) > 1 else 0.0
     bins = calibration_bins(shares.max(1), right)
     metrics["calibration"] = sum(b["examples"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(rows)
     counts = np.zeros((len(labels), len(labels)), int)
-    np.add.at(counts, (gold.argmax(1), guess.argmax(1)), 1)
-    matrix = Confusion(tuple(labels), tuple(tuple(int(n) for n in line) for line in counts))
+    np.add.at(counts, (expected, predicted), 1)
+    matrix = Confusion(tuple(labels), tuple(tuple(line) for line in counts.tolist()))
     return metrics, rows, {"Per label": table, "Calibration": bins}, matrix
 
 

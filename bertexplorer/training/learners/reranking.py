@@ -22,6 +22,7 @@ from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 LABEL = "relevance"
 SHOWN = 10  # candidates per query in the rows of an evaluation
+MOVES = {1: "better", 0: "the same", -1: "worse"}  # sign of the gain -> where the relevant passages went
 
 
 class Reranker(Traceable):
@@ -96,26 +97,32 @@ class Reranker(Traceable):
         only in the loss, as no order of their passages is better than another. Raises ExplorerError if there are no
         others."""
         queries = candidates_by_query(examples)
-        examples_in_order = [example for candidates in queries.values() for example in candidates]
-        items = self.read(examples_in_order)
+        items = self.read([example for candidates in queries.values() for example in candidates])
         scores, targets = self.scores(items), np.array([item.target for item in items])
         losses = nats_per_passage(scores, targets)
+
+        # 1. Query by query
         rows: list[dict[str, Any]] = []
+        moved = Counter[str]()
         start = 0
         for (query, candidates), order_before in zip(queries.items(), bm25_orders(queries), strict=True):
-            part = slice(start, start := start + len(candidates))
-            row = {"line": candidates[0].line, "query": query, "loss": float(losses[part].mean())}
-            if any(grades_of(candidates)):
-                cut = sum(item.left_out > 0 for item in items[part])
-                rows.append(row | compare_orders(candidates, scores[part], order_before) | {"cut": cut})
+            part = slice(start, start + len(candidates))
+            start = part.stop
+            if not any(grades_of(candidates)):
+                moved["nothing relevant"] += 1
+                continue
+            row: dict[str, Any] = {"line": candidates[0].line, "query": query, "loss": float(losses[part].mean())}
+            row |= compare_orders(candidates, scores[part], order_before)
+            row["cut"] = sum(item.left_out > 0 for item in items[part])
+            rows.append(row)
+            moved[MOVES[int(np.sign(row["gain"]))]] += 1
         if not rows:
             raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
-        keys = [key for key in METRICS if key != "loss"]
-        metrics = {key: float(np.mean([row[key] for row in rows])) for key in keys} | {"loss": float(losses.mean())}
-        signs = {1: "better", 0: "the same", -1: "worse"}
-        moved = Counter(signs[int(np.sign(row["gain"]))] for row in rows)
-        moved["nothing relevant"] = len(queries) - len(rows)
-        names = ("better", "the same", "worse", "nothing relevant")
+
+        # 2. Together
+        metrics = {key: float(np.mean([row[key] for row in rows])) for key in METRICS if key != "loss"}
+        metrics["loss"] = float(losses.mean())
+        names = (*MOVES.values(), "nothing relevant")
         table = [{"after re-ranking": name, "queries": moved[name]} for name in names]
         return Evaluation(metrics, rows, {"Queries": table})
 
