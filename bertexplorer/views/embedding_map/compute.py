@@ -182,27 +182,32 @@ def sentence_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[LabelledLine], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The lines; or the sentences of the text among the built-in ones."""
-    own_lines = (
-        [LabelledLine(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
-    )
-    groups = [group for group in ([lines] if lines else [own_lines, BUILT_IN]) if group]
-    if sum(map(len, groups)) > MAX_POINTS:
-        raise ExplorerError(f"{sum(map(len, groups)):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
+    groups = [lines]
+    own_lines = []
+    if not lines:
+        for part in above.texts:
+            own_lines += [LabelledLine(part[first:after], ABOVE) for first, after in sentences(part)]
+        groups = [own_lines, BUILT_IN] if own_lines else [BUILT_IN]
+    total = sum(map(len, groups))
+    if total > MAX_POINTS:
+        raise ExplorerError(f"{total:,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
+
     points: list[Point] = []
     vectors = []
-    notes = ""
+    notes = []
     first_line = 0
     for group in groups:
-        group_vectors, indices, group_notes = line_vectors(checkpoint, group, layer, options.pooling)
-        points += [
-            Point(group[i].text, group[i].label, first_line + i, position)
-            for position, i in enumerate(indices, len(points))
-        ]
+        group_vectors, read, note = line_vectors(checkpoint, group, layer, options.pooling)
         vectors.append(group_vectors)
-        notes, first_line = f"{notes} {group_notes}".strip(), first_line + len(group)
-    notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
-    own_source = f"{counted(len(own_lines), 'sentence')} of the text among {len(BUILT_IN)} built-in ones"
-    return points, np.concatenate(vectors), f"{len(points):,} uploaded lines" if lines else own_source, notes
+        notes.append(note)
+        for i in read:
+            points.append(Point(group[i].text, group[i].label, first_line + i, len(points)))
+        first_line += len(group)
+    notes.append(departure(checkpoint, options.pooling, layer, lengths=False))
+    source = f"{counted(len(own_lines), 'sentence')} of the text among {len(BUILT_IN)} built-in ones"
+    if lines:
+        source = f"{len(points):,} uploaded lines"
+    return points, np.concatenate(vectors), source, " ".join(filter(None, notes))
 
 
 def select_point(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:

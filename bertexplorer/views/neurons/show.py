@@ -197,18 +197,25 @@ def say_together(result: Neurons) -> list[str]:
     curve = result.curve
     if curve is None:
         return ["Nothing is asked for here, so there is no answer to measure. Hide a word to see what it rests on."]
-    start = f"{capital(begin(result.answer))} {measure(result.before, result.scored)}"
-    at = curve.counts.index(curve.half) if curve.half and not result.scored else len(curve.counts) - 1
-    few = "the one" if curve.counts[at] == 1 else f"the {curve.counts[at]:,}"
-    verb = "counts" if curve.counts[at] == 1 else "count"
+    at = len(curve.counts) - 1
+    if curve.half and not result.scored:
+        at = curve.counts.index(curve.half)
+    number = curve.counts[at]
+    few, verb = f"the {number:,}", "count"
+    as_many = f"{number:,} random ones"
+    if number == 1:
+        few, verb = "the one", "counts"
+        as_many = "a random one"
+    named = ""
+    if len(curve.first) >= number:
+        named = f" ({join_names([str(neuron) for neuron in curve.first[:number]])})"
+    before = measure(result.before, result.scored)
     left = measure(float(curve.strongest[at]), result.scored)
     random = measure(float(curve.random[:, at].mean()), result.scored)
-    as_many = "a random one" if curve.counts[at] == 1 else f"{curve.counts[at]:,} random ones"
-    first = [str(neuron) for neuron in curve.first[: curve.counts[at]]]
-    named = f" ({join_names(first)})" if len(first) == curve.counts[at] else ""
     return [
-        f"{start}. Without {few} of {result.total:,} neurons that {verb} most for it{named}, {left} is left; without "
-        f"{as_many}, {random}. {curve.tried} were switched off one by one to find them."
+        f"{capital(begin(result.answer))} {before}. Without {few} of {result.total:,} neurons that {verb} most for "
+        f"it{named}, {left} is left; without {as_many}, {random}. {curve.tried} were switched off one by one to find "
+        "them."
     ]
 
 

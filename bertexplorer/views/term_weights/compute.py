@@ -78,7 +78,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     sides = (0, 1) if pair.second.strip() else (0,)
 
     # 1. Each text alone: the weight of each piece of the vocabulary, and the token that it comes from
-    encodings, weights, places, texts = [], [], [], []
+    encodings: list[Encoding] = []
+    weights: list[np.ndarray] = []
+    places: list[np.ndarray] = []
+    texts: list[Terms] = []
     for side in sides:
         encoding = checkpoint.tokenizer.encode(pair.alone(side))
         values, where = engine.term_weights(checkpoint, encoding)

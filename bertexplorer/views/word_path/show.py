@@ -140,16 +140,19 @@ def remarks(result: WordPath) -> list[str]:
 
 def say(result: WordPath) -> str:
     """The variance that the plane shows, the distance of the word from its input, and the similarity of its paths."""
-    first, layer = result.to_input[0], result.layer
-    at = "at the input" if layer == 0 else f"after layer {layer}"
-    step = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
-    spanned = SPANNED[result.plane]
-    sentences = [
-        f"The plane shows {percent(sum(result.explained))} of the variance of {spanned}.",
-        f"{quote(clip(result.occurrences[0].word, 30))} has a cosine of {first[layer]:.2f} with its own input {at}"
-        + (f" and {first[-1]:.2f} at the end" if layer != len(first) - 1 else "")
-        + f"; on this plane it moves furthest in layer {int(step.argmax()) + 1}.",
-    ]
+    to_input, layer = result.to_input[0], result.layer
+    steps = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
+    furthest = int(steps.argmax()) + 1
+    share = percent(sum(result.explained))
+    sentences = [f"The plane shows {share} of the variance of {SPANNED[result.plane]}."]
+
+    word = quote(clip(result.occurrences[0].word, 30))
+    at = f"after layer {layer}" if layer else "at the input"
+    cosine = f"{to_input[layer]:.2f} with its own input {at}"
+    if layer != len(to_input) - 1:
+        cosine += f" and {to_input[-1]:.2f} at the end"
+    sentences.append(f"{word} has a cosine of {cosine}; on this plane it moves furthest in layer {furthest}.")
+
     if result.apart is not None:
         count = len(result.occurrences)
         number = "two" if count == 2 else f"{count}"
@@ -157,11 +160,10 @@ def say(result: WordPath) -> str:
             f"The {number} occurrences have a mean cosine of {result.apart[0]:.2f} with each other at the input and "
             f"{result.apart[-1]:.2f} at the end."
         )
-    if any(o.hidden for o in result.occurrences):
+    if any(occurrence.hidden for occurrence in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
     sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
-        sentences.append(
-            f"{result.beyond} {'comes' if result.beyond == 1 else 'come'} after the last token that is read."
-        )
+        comes = "comes" if result.beyond == 1 else "come"
+        sentences.append(f"{result.beyond} {comes} after the last token that is read.")
     return " ".join(sentences)
