@@ -75,22 +75,31 @@ class Window:
     def summary(self) -> dict[str, Any]:
         """Means over the window; losses are weighted by their number of terms."""
         steps, last = self.steps, self.steps[-1]
-        counts = {task: sum(s.counts.get(task, 0) for s in steps) for task in last.counts}
-        tokens = sum(s.tokens for s in steps)
-
-        def mean(kind: str, task: str) -> float:
-            return sum(getattr(s, kind)[task] * s.counts[task] for s in steps if s.counts.get(task)) / max(
-                1, counts[task]
-            )
-
-        return {
-            "loss": {task: mean("losses", task) for task in counts},
-            "accuracy": {task: mean("right", task) for task in counts},
+        losses, accuracies = {}, {}
+        for task in last.counts:
+            terms = 0
+            loss = right = 0.0
+            for step in steps:
+                count = step.counts.get(task, 0)
+                if count:
+                    terms += count
+                    loss += step.losses[task] * count
+                    right += step.right[task] * count
+            losses[task] = loss / max(1, terms)
+            accuracies[task] = right / max(1, terms)
+        tokens = sum(step.tokens for step in steps)
+        result: dict[str, Any] = {
+            "loss": losses,
+            "accuracy": accuracies,
             "rate": last.rate,
-            "norm": sum(s.norm for s in steps) / len(steps),
-            "tokens_per_second": tokens / sum(s.seconds for s in steps),
-            "padding": 1 - tokens / sum(s.padded for s in steps),
-        } | ({"skipped": n} if (n := sum(s.skipped for s in steps)) else {})
+            "norm": sum(step.norm for step in steps) / len(steps),
+            "tokens_per_second": tokens / sum(step.seconds for step in steps),
+            "padding": 1 - tokens / sum(step.padded for step in steps),
+        }
+        skipped = sum(step.skipped for step in steps)
+        if skipped:
+            result["skipped"] = skipped
+        return result
 
 
 def train(

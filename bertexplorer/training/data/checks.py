@@ -134,27 +134,33 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several
     """Findings about the classes."""
     counts, dev_counts = label_counts(train, label, several), label_counts(dev, label, several)
     findings = []
+
+    def lines_with(names: Sequence[str], rows: Sequence[Row]) -> tuple[int, ...]:
+        wanted = set(names)
+        return tuple(row.line for row in rows if not wanted.isdisjoint(row_labels(row, label, several)))
+
+    # 1. Too few classes, too many, or one with a single example
+    rare = [name for name, count in counts.items() if count == 1]
     if len(counts) < 2:
         findings.append(too_few_labels(counts, dev_counts))
     if len(counts) > MAX_CLASSES:
         message = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
         findings.append(Finding(message, stops=True))
-    elif rare := [name for name, count in counts.items() if count == 1]:
-        rare_labels = set(rare)
-        lines = tuple(row.line for row in train if not rare_labels.isdisjoint(row_labels(row, label, several)))
-        findings.append(Finding(f"{quoted_names(rare)} {'have' if len(rare) > 1 else 'has'} only one example.", lines))
-    if unseen := {name: count for name, count in dev_counts.items() if name not in counts}:
-        lines = tuple(row.line for row in dev if not unseen.keys().isdisjoint(row_labels(row, label, several)))
-        findings.append(Finding(f"{quoted_names(list(unseen))}: only in the validation data.", lines))
-    if unvalidated := [name for name, count in counts.items() if dev_counts and name not in dev_counts and count > 1]:
-        subject = (
-            f"{len(unvalidated):,} of {len(counts):,} labels have"
-            if len(unvalidated) > 1
-            else f"{quoted_names(unvalidated)} has"
-        )
-        findings.append(
-            Finding(f"{subject} no validation row, so the metrics say nothing about {quoted_names(unvalidated)}.")
-        )
+    elif rare:
+        have = "have" if len(rare) > 1 else "has"
+        findings.append(Finding(f"{quoted_names(rare)} {have} only one example.", lines_with(rare, train)))
+
+    # 2. Classes that only one side has
+    unseen = [name for name in dev_counts if name not in counts]
+    if unseen:
+        findings.append(Finding(f"{quoted_names(unseen)}: only in the validation data.", lines_with(unseen, dev)))
+    unvalidated = [name for name, count in counts.items() if dev_counts and name not in dev_counts and count > 1]
+    if unvalidated:
+        named = quoted_names(unvalidated)
+        have = f"{named} has" if len(unvalidated) == 1 else f"{len(unvalidated):,} of {len(counts):,} labels have"
+        findings.append(Finding(f"{have} no validation row, so the metrics say nothing about {named}."))
+
+    # 3. Names that may mean the same
     for group in similar_labels([*counts, *dev_counts]):
         findings.append(Finding(f"{quoted_names(group)} differ by case or spaces only: one class, or several?"))
     return findings

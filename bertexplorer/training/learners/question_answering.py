@@ -133,20 +133,21 @@ class QuestionAnswerer(Traceable):
         for row, item in enumerate(items):
             window = item.target
             inside[row, window.at : window.at + window.after - window.first] = True
-        best = [t.tolist() for t in best_spans(start, end, inside.to(start.device), options.longest, options.n_best)]
-        loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
-        loss = (loss + F.cross_entropy(end, batch.targets[:, 1], reduction="none")) / 2
-        no_answer_scores = start[:, 0] + end[:, 0]
-        for item, span_scores, first, last, no_answer, nats in zip(
-            items, *best, no_answer_scores.tolist(), loss.tolist(), strict=True
-        ):
-            passage, shift = item.target.passage, item.target.first - item.target.at
-            spans = [
-                PassageSpan(score, int(passage.starts[i + shift]), int(passage.ends[j + shift]))
-                for score, i, j in zip(span_scores, first, last, strict=True)
-                if score > float("-inf")
-            ]
-            yield PassageAnswer(spans, no_answer, nats)
+        best = best_spans(start, end, inside.to(start.device), options.longest, options.n_best)
+        scores, firsts, lasts = (of_rows.tolist() for of_rows in best)
+        start_loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
+        end_loss = F.cross_entropy(end, batch.targets[:, 1], reduction="none")
+        losses = ((start_loss + end_loss) / 2).tolist()
+        no_answer = (start[:, 0] + end[:, 0]).tolist()
+        for row, item in enumerate(items):
+            passage = item.target.passage
+            shift = item.target.first - item.target.at  # from a token of the window to one of the passage
+            spans = []
+            for score, first, last in zip(scores[row], firsts[row], lasts[row], strict=True):
+                if score > float("-inf"):
+                    begins, ends = passage.starts[first + shift], passage.ends[last + shift]
+                    spans.append(PassageSpan(score, int(begins), int(ends)))
+            yield PassageAnswer(spans, no_answer[row], losses[row])
 
     def probabilities(self, answer: PassageAnswer) -> Float[np.ndarray, " n"]:
         """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""

@@ -114,27 +114,30 @@ class Summariser(Learner):
         rouge_scores: dict[str, list[dict[str, float]]] = {"this": [], "lead": [], "oracle": []}
         losses: list[np.ndarray] = []
         for example, item, logits in zip(examples, items, self.scores(items), strict=True):
-            picked, oracle = self.choose(example.document, logits.tolist()), set(example.chosen)
+            # 1. The sentences that this, Lead and the best choice pick, and their ROUGE
+            document, best = example.document, set(example.chosen)
+            picked = self.choose(document, logits.tolist())
             selections = {"this": picked, "lead": range(self.options.sentences), "oracle": example.chosen}
-            for name, sentences in selections.items():
-                rouge_scores[name].append(
-                    rouge.score([s for i, s in enumerate(example.document) if i in sentences], example.summary)
-                )
-            gold = np.array([i in oracle for i in range(len(logits))])
-            losses.append(np.logaddexp(0, logits) - gold * logits)
-            row = {"line": example.line, "text": " ".join(example.document), "gold": " ".join(example.summary)}
-            outcome = {"predicted": " ".join(example.document[i] for i in picked), "cut": item.left_out}
-            scores = rouge_scores["this"][-1] | {
-                "score": rouge_scores["this"][-1][TASK.metric],
-                "loss": float(losses[-1].mean()),
-            }
-            scores["precision"] = len(oracle & set(picked)) / len(picked)
-            rows.append(row | outcome | scores | {"chosen": picked, "best": list(example.chosen)})
-        means = {name: {key: mean(scores_of, key) for key in KINDS} for name, scores_of in rouge_scores.items()}
+            for name, chosen in selections.items():
+                sentences = [sentence for i, sentence in enumerate(document) if i in chosen]
+                rouge_scores[name].append(rouge.score(sentences, example.summary))
+
+            # 2. The row of this document
+            is_best = np.array([i in best for i in range(len(logits))])
+            losses.append(np.logaddexp(0, logits) - is_best * logits)
+            own = rouge_scores["this"][-1]
+            row: dict[str, Any] = {"line": example.line, "text": " ".join(document)}
+            row |= {"gold": " ".join(example.summary), "predicted": " ".join(document[i] for i in picked)}
+            row |= {"cut": item.left_out, **own, "score": own[TASK.metric], "loss": float(losses[-1].mean())}
+            row |= {"precision": len(best & set(picked)) / len(picked), "chosen": picked, "best": list(example.chosen)}
+            rows.append(row)
+
+        # 3. All documents together
+        means = {name: {key: mean(scores, key) for key in KINDS} for name, scores in rouge_scores.items()}
         metrics = means["this"] | {"oracle_rouge_2": means["oracle"]["rouge_2"], "precision": mean(rows, "precision")}
         metrics["loss"] = float(np.concatenate(losses).mean())
         names = {"this": "picked", "lead": f"Lead-{self.options.sentences}", "oracle": "the best sentences"}
-        table = [{"summary": names[name]} | scores_of for name, scores_of in means.items()]
+        table = [{"summary": names[name]} | scores for name, scores in means.items()]
         return Evaluation(metrics, rows, {"ROUGE": table, "Places": position_table(rows)})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -101,20 +101,28 @@ def draw_held_out(
         drawn = pool.examples(rng, np.resize(kinds, number), np.full(number, room))
         return collator.batches(drawn, 4096, rng)
 
+    # 1. The examples, in this order, as all are drawn with one generator
+    same: list[MaskedBatch] = []
+    swapped: list[MaskedBatch] = []
     divisible = pool.with_boundary >= 2
-    pairs = batches([Kind.NEXT, Kind.OTHER], count, room) if divisible else batches([Kind.TEXT], count, room + 1)
-    has_wrong = bool((pool.after - pool.first >= 3).any())  # only then a B of the same document may not follow A
-    same = batches([Kind.SAME], count // 2, room) if divisible and has_wrong else []
+    if divisible:
+        pairs = batches([Kind.NEXT, Kind.OTHER], count, room)
+        if (pool.after - pool.first >= 3).any():  # only then a B of the same document may not follow A
+            same = batches([Kind.SAME], count // 2, room)
+    else:
+        pairs = batches([Kind.TEXT], count, room + 1)
     short = batches([Kind.SENTENCE], 3 * count, min(SHORT, longest) - 2)
-    swapped = batches([Kind.SWAPPED], count // 2, room) if divisible else []
+    if divisible:
+        swapped = batches([Kind.SWAPPED], count // 2, room)
+
+    # 2. What counting words would give
     counts = 1 - token_counts(shards, held_out, tokenizer.vocab_size)  # add-one smoothing
     for shard in shards:
         counts += np.bincount(shard.ids, minlength=len(counts))
     nats = -np.log(counts / counts.sum())
-    unigram = {
-        name: float(np.concatenate([nats[b.targets.numpy()] for b in drawn]).mean())
-        for name, drawn in (("pairs", pairs), ("short", short))
-    }
+    unigram = {}
+    for name, drawn in (("pairs", pairs), ("short", short)):
+        unigram[name] = float(np.concatenate([nats[batch.targets.numpy()] for batch in drawn]).mean())
     return HeldOut(pairs, same, short, swapped, unigram, log(len(counts)))
 
 
