@@ -74,7 +74,6 @@ class CheckpointAnswer(ABC):
     tokens: tuple[str, ...]
     training: Training = Training()
     longest: int = 0  # tokens of the text, or of the longer of two that are encoded alone; a run may cut longer ones
-    top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
 
     @property

@@ -18,8 +18,9 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Span, Text
-from bertexplorer.views.answer import compute as answer
+from bertexplorer.views.answer import compute as answer, show as answer_figure
 from bertexplorer.views.counterfactuals import compute as counterfactuals
+from bertexplorer.views.forward_pass import compute as forward_pass
 from bertexplorer.views.layers import compute as layers
 from bertexplorer.views.neurons import compute as neurons
 from bertexplorer.views.referee import compute as referee
@@ -232,6 +233,9 @@ def test_a_further_kind_of_answer_is_one_class(tiny: Tiny, monkeypatch: pytest.M
     assert off.before.value == pytest.approx(p, **close) and off.after.value != off.before.value
     last = layers.run(ours, FILM).layers[-1].candidates[0]
     assert (last.token, last.probability) == (best, pytest.approx(p, **close))
-    label = answer.run(ours, FILM).labels[0]
-    assert (label.name, label.value) == (best, pytest.approx(p, **close))
+    answered = answer.run(ours, FILM)
+    assert (answered.labels[0].name, answered.labels[0].value) == (best, pytest.approx(p, **close))
+    assert best in answer_figure.say(answered) and answer_figure.draw(answered).panels
+    end = forward_pass.run(ours, FILM).end
+    assert (end.outcome, end.view, end.answers[0].token) == ("the label", "answer", best)
     assert neurons.run(ours, FILM, options=neurons.Options(target="label")).before == pytest.approx(p, **close)

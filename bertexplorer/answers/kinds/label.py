@@ -52,6 +52,7 @@ class LabelAnswer(CheckpointAnswer):
     title: ClassVar[str] = "probability of each label"
 
     labels: tuple[Label, ...] = ()
+    top: int = 10  # that are drawn
     hidden: tuple[HiddenWord, ...] = ()
     passages: tuple[Passage, ...] = ()  # the second text and others with the same first, best first; () for it alone
     first: str = ""  # the first text, if there are other second ones

@@ -126,7 +126,6 @@ class SimilarityReadout(TunedReadout):
             tokens=self.checkpoint.tokenizer.show_all(encoding.ids),
             training=self.training,
             longest=max(map(len, engine.text_positions(encoding))),
-            top=top,
             left_out=encoding.left_out,
             labels=(Label(COSINE, 0, float(cosine), float(cosine)),),
             differences=differences(self.checkpoint, encoding),

@@ -216,7 +216,6 @@ class SpanReadout(TunedReadout):
             tokens=self.checkpoint.tokenizer.show_all(encoding.ids),
             training=self.training,
             longest=len(encoding),
-            top=top,
             left_out=encoding.left_out,
             spans=spans,
             nothing=nothing,

@@ -239,7 +239,6 @@ class TagReadout(TunedReadout):
             tokens=self.checkpoint.tokenizer.show_all(encoding.ids),
             training=self.training,
             longest=len(encoding),
-            top=top,
             left_out=encoding.left_out,
             words=tuple(tagged),
             by_crf=crf is not None,
