@@ -103,30 +103,36 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     that at least CLEAR, and twice what random targets would get, to the role's pattern; or, on the sample, if it beats
     the best fixed distance by MARGIN in a relation of `head_relations`, counted among words as in that paper's section
     4.2. Else it may rest on [CLS] or [SEP]. The gallery has the best head for each."""
-    sample: Sequence[Text | str] = SAMPLE if options.on == "sample" else [text]
-    encodings = [checkpoint.tokenizer.encode(sample_text) for sample_text in sample]
-    heads = checkpoint.config.num_layers * checkpoint.config.num_heads
+    on_sample = options.on == "sample"
+    texts: Sequence[Text | str] = SAMPLE if on_sample else [text]
+    encodings = [checkpoint.tokenizer.encode(each) for each in texts]
+    layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     for encoding in encodings:
-        check_length(encoding, heads)
+        check_length(encoding, layers * heads)
+
+    # 1. What each head gives to the tokens of each pattern, of all attention and of that among words
     weights = all_weights(checkpoint, encodings)
     fits = [patterns(checkpoint, encoding) for encoding in encodings]
-    by_text = [measure(w, fit) for w, fit in zip(weights, fits, strict=True)]
-    measures = {name: np.mean([of_text[name] for of_text in by_text], axis=0) for name in MEASURES}
+    by_text = [measure(of_text, fit) for of_text, fit in zip(weights, fits, strict=True)]
+    measures = {name: np.mean([shares[name] for shares in by_text], axis=0) for name in MEASURES}
     among = measure_among(weights, fits, [encoding.special for encoding in encodings])
-    reads = read_all(checkpoint) if options.on == "sample" or options.show == "gallery" else []
-    layers, heads_of_layer = weights[0].shape[:2]
-    relations: list[list[Followed | None]] = [[None] * heads_of_layer for _ in range(layers)]
-    if options.on == "sample":
+
+    # 2. The relation of grammar that each follows
+    reads = read_all(checkpoint) if on_sample or options.show == "gallery" else []
+    relations: list[list[Followed | None]] = [[None] * heads for _ in range(layers)]
+    if on_sample:
         relations = relations_of_heads(reads, MARGIN)
-    points = None
+
+    # 3. For the map, how far apart the heads are
+    points = divergences = None
     preserved = 0.0
-    divergences = None
     compared = 0
     if options.show == "map":
-        rows = stack_rows(weights, heads)
+        rows = stack_rows(weights, layers * heads)
         divergences, compared = distances(rows), rows.shape[1]
         flat, preserved = plane(divergences)
-        points = flat.reshape(*weights[0].shape[:2], 2)
+        points = flat.reshape(layers, heads, 2)
+
     return HeadRoles(
         show=options.show,
         pattern=options.pattern,

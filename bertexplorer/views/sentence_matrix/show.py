@@ -51,10 +51,13 @@ ROOMY = 5  # sentences up to which cells show the % sign
 def draw(result: SentenceMatrix) -> Figure:
     """A cell for each two sentences; those that are neighbours in the text are framed."""
     count = len(result.sentences)
-    names = [str(number) for number in range(1, count + 1)]
-    text = [[number(float(p), count) for p in row] for row in result.matrix]
-    hover = [[pair(result, i, j) for j in range(count)] for i in range(count)]
-    neighbours = [(i, i + 1) for i in range(count - 1)]
+    text, hover, neighbours = [], [], []
+    for i, shares in enumerate(result.matrix.tolist()):
+        text.append([number(share, count) for share in shares])
+        hover.append([pair(result, i, j) for j in range(count)])
+        if i + 1 < count:
+            neighbours.append((i, i + 1))
+    names = [str(i) for i in range(1, count + 1)]
     cells = Cells(names, names, result.matrix, low=0, high=1, text=text, hover=hover, framed=neighbours)
     unit = "" if count <= ROOMY else ", in per cent"
     title = f"After the sentence on the left, does the one above follow{unit}? Framed: neighbours in the text"

@@ -110,20 +110,27 @@ def cut_word(
 ) -> Word:
     """The word of the tokens at *positions*. *model*: the description of a WordPiece tokenizer, else empty."""
     spans = [span for position in positions if (span := encoding.spans[position])]
+    ids = [encoding.original_ids[position] for position in positions]
     side, start = spans[0].side, spans[0].start
     written = encoding.texts[side][start : spans[-1].end]
+
+    # WordPiece's own search, if it gives these tokens
     if model:
-        normalizer = tokenizer.backend.normalizer
-        read = (normalizer.normalize_str(written) if normalizer else written).strip()
+        read = written
+        if tokenizer.backend.normalizer:
+            read = tokenizer.backend.normalizer.normalize_str(written)
+        read = read.strip()
         steps, reason = longest_match_first(read, vocabulary, model)
-        if [s.id for s in steps][: len(positions)] == [encoding.original_ids[position] for position in positions]:
-            return Word(written, read, side, steps[: len(positions)], reason)
-    steps = tuple(
-        Step(tokenizer.show(i), i, s.start - start, s.end - start, "")
-        for i, s in zip((encoding.original_ids[position] for position in positions), spans, strict=True)
-    )
-    unknown = [step.piece for step in steps] == [tokenizer.special.get("unk")]
-    return Word(written, written, side, steps, "no piece of the vocabulary covers it" if unknown else "")
+        if [step.id for step in steps][: len(ids)] == ids:
+            return Word(written, read, side, steps[: len(ids)], reason)
+
+    # Another tokenizer does not say how it cut
+    pieces = []
+    for token, span in zip(ids, spans, strict=True):
+        pieces.append(Step(tokenizer.show(token), token, span.start - start, span.end - start, ""))
+    is_unknown = [step.piece for step in pieces] == [tokenizer.special.get("unk")]
+    reason = "no piece of the vocabulary covers it" if is_unknown else ""
+    return Word(written, written, side, tuple(pieces), reason)
 
 
 def longest_match_first(
