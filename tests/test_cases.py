@@ -24,7 +24,7 @@ from bertexplorer.learn.lesson import Block, read_lesson
 from bertexplorer.learn.numbers import readings
 from bertexplorer.learn.prose import inline
 from bertexplorer.model.load import load
-from bertexplorer.model.sentence_encoder import SIMILARITIES, Dense, Normalize, SentenceEncoder, Step, Truncate
+from bertexplorer.model.sentence_encoder import SIMILARITIES, Dense, Normalize, SentenceEncoder, Truncate, VectorStep
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.site.finds import find_key
 from bertexplorer.site.tokens import describe
@@ -75,7 +75,7 @@ def test_numbers_and_names_in_sentences(function: str, given: list[Any], text: A
 # The vector of a text
 
 
-def made(step: dict[str, Any]) -> Step:
+def made(step: dict[str, Any]) -> VectorStep:
     """A step of a case, with its weights."""
     if step["kind"] == "normalize":
         return Normalize()

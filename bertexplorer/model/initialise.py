@@ -15,7 +15,7 @@ from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
-from bertexplorer.model.sentence_encoder import Dense, SentenceEncoder, Step
+from bertexplorer.model.sentence_encoder import Dense, SentenceEncoder, VectorStep
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.model.weight_map import ARCHITECTURES, share_layers, source_of
 
@@ -92,7 +92,7 @@ def random_sentence_encoder(original: SentenceEncoder | None) -> SentenceEncoder
     """*original* with random weights in its dense layers."""
     if original is None:
         return None
-    steps: list[Step] = []
+    steps: list[VectorStep] = []
     for step in original.steps:
         if isinstance(step, Dense):
             step = Dense(deepcopy(step.linear), step.activation)

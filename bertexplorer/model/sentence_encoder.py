@@ -129,7 +129,7 @@ class Truncate:
         return f"cut to its first {self.size:,} numbers"
 
 
-Step = Dense | Normalize | Truncate
+VectorStep = Dense | Normalize | Truncate
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class SentenceEncoder:
     """What makes one vector of the vectors of a text's tokens: the poolings, concatenated, then the steps."""
 
     modes: tuple[str, ...] = ("mean",)  # of MODES
-    steps: tuple[Step, ...] = ()
+    steps: tuple[VectorStep, ...] = ()
     max_tokens: int | None = None  # of a text, special tokens included; None: as many as the encoder reads
     lower_case: bool = False  # whether a text is read in lower case
     prompts: Mapping[str, str] = field(default_factory=dict)  # what stands before a text, by name
@@ -248,7 +248,7 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
         raise ExplorerError(f"{MODULES} names {', '.join(kinds)}; wanted Transformer, Pooling and then others.")
     pooling = read_object(folder / described[1][1] / "config.json")
     modes = pooling_modes(pooling)
-    size, steps = width * len(modes), list[Step]()
+    size, steps = width * len(modes), list[VectorStep]()
     for kind, path in described[2:]:
         if kind == "Dense":
             if dense := read_dense(folder / path, size):

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.sentence_encoder import Dense, Normalize, SentenceEncoder, Step
+from bertexplorer.model.sentence_encoder import Dense, Normalize, SentenceEncoder, VectorStep
 
 NAME = "sentence_encoder"  # before the names of its tensors
 
@@ -37,7 +37,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any] | None:
     }
 
 
-def described(step: Step, place: int) -> dict[str, Any]:
+def described(step: VectorStep, place: int) -> dict[str, Any]:
     """A step by its kind, and the tensors that it needs."""
     if isinstance(step, Dense):
         return {"kind": "dense", "name": f"{NAME}.{place}", "activation": step.activation}
