@@ -23,6 +23,7 @@ from bertexplorer.engine import progress, sentence_encoder_of
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.scheduler import torch_threads
 
 CLOSE = 1e-4  # a distance (1 - cosine) that needs no other precision to be explained
 NEAR = 0.1  # beyond this, no precision is tried
@@ -79,7 +80,8 @@ def search(checkpoint: Checkpoint, given: Given, prompt: str | None = None) -> F
     texts, as in `Bert.encode`. Raises ExplorerError if no text can be read, or the files cannot be followed."""
     if checkpoint.precision != "fp32":
         raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to compare.")
-    return Search(checkpoint, given, prompt).run()
+    with torch_threads(1):  # thousands of short passes
+        return Search(checkpoint, given, prompt).run()
 
 
 class Search:

@@ -60,7 +60,7 @@ def hidden_states(
     for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         progress.check()
         ids, kinds, mask = collate(batch, checkpoint.tokenizer.pad_id, checkpoint.device)
-        with checkpoint.scheduler.slot(heavy=len(batch) > 1), torch.inference_mode():
+        with checkpoint.scheduler.slot(heavy=len(batch) > 1, short=True), torch.inference_mode():
             if segments:
                 passed = encoder(ids, kinds if checkpoint.config.num_segments else None, mask)
             else:

@@ -211,6 +211,29 @@ def test_a_search_can_be_stopped(tiny_copy: Tiny) -> None:
     assert work.total
 
 
+def test_a_search_has_one_thread(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of short passes wait for each other: on a busy machine, two took ten times as long as one."""
+    folder = write_sentence_encoder(tiny_copy("bert"), CLS)
+    made = planted(folder)
+    bert = bx.load(folder, precision="fp32")
+    seen = set()
+    forward = bert.checkpoint.encoder.forward
+
+    def watch(*given: Any) -> Any:
+        seen.add(torch.get_num_threads())
+        return forward(*given)
+
+    monkeypatch.setattr(bert.checkpoint.encoder, "forward", watch)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert bx.doctor(bert, TEXTS, made).as_files
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1}
+
+
 @pytest.mark.parametrize(
     ("vectors", "said"),
     [

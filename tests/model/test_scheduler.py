@@ -143,3 +143,13 @@ def test_a_pass_uses_all_threads_only_if_it_runs_alone(waiting: bool, monkeypatc
     for thread in threads:
         thread.join()
     assert message == ([2, 1] if waiting else [2])
+
+
+def test_short_operations_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    message: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", message.append)
+    with ComputeScheduler(2, threads=True).slot(short=True):
+        pass
+    assert message == [1]
