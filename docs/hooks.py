@@ -43,6 +43,7 @@ COMMANDS = (
     "fill-mask",
     "suite",
     "probe",
+    "whose-vectors",
     "encode",
     "doctor",
     "train",

@@ -45,6 +45,7 @@ ABOUT = {  # what an endpoint says of its arguments, where it is not what Python
     "pick": "the word that the analysis is about, or a list of words, or of spans [side, start, end]",
     "lines": "the key of an upload of lines, as POST /api/v1/lines returns it",
     "rows": "the key of an upload of rows, as POST /api/v1/rows returns it",
+    "vectors": "the key of an upload of vectors, as POST /api/v1/vectors returns it",
     "figure": "whether the figure, as plotly's JSON, comes with the answer",
     "texts": f"a list of texts, {MAX_TEXTS:,} at most",
     "first": f"a list of texts, {MAX_TEXTS:,} at most",

@@ -38,7 +38,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "question": view.question,
         "note": view.note,
         "press": view.chips,
-        "upload": next((kind for kind in ("lines", "rows") if kind in view.needs), ""),
+        "upload": view.upload or "",
         "text": view.text,
         "checkpoint": view.checkpoint,
         "several": isinstance(view.figure, ComparingSeveral),

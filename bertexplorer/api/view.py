@@ -129,6 +129,12 @@ def add_upload_routes(router: APIRouter, answerer: Answerer, admission: Admissio
         """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
         return await store(request, file, "rows", answerer.rows)
 
+    @router.post("/vectors", operation_id="keep-vectors", summary="Upload vectors")
+    async def vectors(request: Request, file: UploadFile) -> Response:
+        """Store texts with the vectors of another program, lines of JSON; their key is a setting of the view that
+        compares them."""
+        return await store(request, file, "vectors", answerer.vectors)
+
     async def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
         own = answerer.for_owner(request.scope["state"]["owner"])
         try:

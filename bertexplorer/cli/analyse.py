@@ -32,9 +32,10 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     values = {setting.name: chosen(setting, getattr(flags, setting.name)) for setting in settings}
     for setting in settings:
         if setting.name == view.first and values[setting.name] not in setting.choices:
-            if values["rows"]:
-                raise ExplorerError(f"Two files were given: {values[setting.name]} and {values['rows']}. Give one.")
-            values |= {"rows": values[setting.name], setting.name: setting.default}  # a file in place of a name
+            kind = str(view.upload)
+            if values[kind]:
+                raise ExplorerError(f"Two files were given: {values[setting.name]} and {values[kind]}. Give one.")
+            values |= {kind: values[setting.name], setting.name: setting.default}  # a file in place of a name
     inputs, sources = {}, {name: values[name] for name in FILES if values.get(name)}
     for name, file in sources.items():
         inputs[name], values[name] = read(Path(file), name), ""
@@ -121,18 +122,24 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
 
 
 def read(file: Path, what: str) -> Sequence[Any]:
-    """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
+    """The lines, rows or vectors of *file*. Prints a note about how they were read. Raises ExplorerError."""
     from bertexplorer.core.row_uploads import parse_rows
+    from bertexplorer.core.vector_uploads import parse_vectors
     from bertexplorer.store.text_uploads import parse_lines, read_file
 
-    parse: Callable[[bytes, str], Any] = parse_lines if what == "lines" else parse_rows
+    parsers: dict[str, Callable[[bytes, str], Any]] = {
+        "lines": parse_lines,
+        "rows": parse_rows,
+        "vectors": parse_vectors,
+    }
     try:
-        content = read_file(file, parse)
+        parsed = read_file(file, parsers[what])
     except ExplorerError as error:
-        known = "; or name a built-in one, see --help" if what == "rows" and not os.path.exists(file) else ""
+        known = "; or name a built-in one, see --help" if what != "lines" and not os.path.exists(file) else ""
         raise ExplorerError(f"{str(error).removesuffix('.')}{known}.") from error
-    print(f"note: {content.summary}", file=sys.stderr)
-    return content.lines if what == "lines" else content.rows
+    print(f"note: {parsed.summary}", file=sys.stderr)
+    content: Sequence[Any] = parsed.content
+    return content
 
 
 def fetch(library: CheckpointRegistry, name: str) -> None:

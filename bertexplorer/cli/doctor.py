@@ -120,7 +120,7 @@ def tell(said: str, notes: Sequence[str]) -> None:
 
 
 def as_json(answer: VectorDiagnosis) -> str:
-    return json.dumps(asdict(answer), indent=2, ensure_ascii=False)
+    return json.dumps({**asdict(answer), "notes": answer.notes, "rows": answer.rows}, indent=2, ensure_ascii=False)
 
 
 def write_canary(library: CheckpointRegistry, flags: argparse.Namespace) -> int:

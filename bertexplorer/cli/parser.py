@@ -18,7 +18,7 @@ from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
 
-FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
+FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL", "vectors": "JSONL"}  # settings that take a file
 ENCODING = {setting.name: setting for setting in option_specs(Options)}  # of encode
 VALUES = {int: "N", float: "X", bool: "yes|no", str: "TEXT"}  # what a flag takes, in its help
 CHECKPOINT = "a name from `bertexplorer checkpoints`, a name on the hub, run:ID, or a folder"
@@ -75,7 +75,9 @@ def add_analysis(commands: Any, view: View) -> None:
     settings = {setting.name: setting for setting in option_specs(module.Options)}
     if first := view.first:
         setting = settings.pop(first)
-        help = f"{setting.option.label}: {', '.join(map(hyphenated, setting.choices))}; or a {FILES['rows']} file"
+        choices = ", ".join(map(hyphenated, setting.choices))
+        kind = FILES[view.upload] if view.upload else ""
+        help = f"{setting.option.label}: {choices}; or a {kind} file"
         positional = command.add_argument(
             first, nargs="?", default=setting.default, help=help, metavar=f"{first.upper()}|FILE"
         )

@@ -16,6 +16,7 @@ from bertexplorer.core.export import Origin
 from bertexplorer.core.row_uploads import RowUploads
 from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
+from bertexplorer.core.vector_uploads import VectorUploads
 from bertexplorer.csv_safety import as_csv
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
@@ -105,6 +106,8 @@ class Answerer:
         settings = registry.settings
         self.lines = TextUploads(settings.data_dir / "lines")
         self.rows = RowUploads(settings.data_dir / "rows")
+        self.vectors = VectorUploads(settings.data_dir / "vectors")
+        self.stores: dict[str, Uploads[Any]] = {"lines": self.lines, "rows": self.rows, "vectors": self.vectors}
         self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index")
 
@@ -175,22 +178,20 @@ class Answerer:
         checkpoint, so that an export, a comparison or a lesson does not compute it again."""
         view, options = VIEWS[state.view], self.options(state)
         inputs: dict[str, Any] = {}
-        if "lines" in view.needs and options.lines:
-            inputs["lines"] = self.lines.load(options.lines).lines
-        if "rows" in view.needs and options.rows:
-            inputs["rows"] = self.rows.load(options.rows).rows
+        if view.upload and (key := getattr(options, view.upload)):
+            inputs[view.upload] = self.stores[view.upload].load(key).content
         if "index" in view.needs:
             inputs["index"] = self.index
-        key = ("result", state.view, state.as_text, options)
-        kept: tuple[ViewResult, float] | None = checkpoint.cache.peek(key)
+        asked = ("result", state.view, state.as_text, options)
+        kept: tuple[ViewResult, float] | None = checkpoint.cache.peek(asked)
         if kept is None:
             started = time.perf_counter()
             result = view.run(checkpoint, state.as_text, options, **inputs)
             kept = result, 1000 * (time.perf_counter() - started)
-            num_bytes = size_of(result) + size_of(key)
+            num_bytes = size_of(result) + size_of(asked)
             most = LARGEST_SLOW if view.slow else LARGEST_KEPT
             if "index" not in view.needs and num_bytes <= most:  # an index changes
-                checkpoint.cache.get(key, lambda: kept, lambda _: num_bytes)
+                checkpoint.cache.get(asked, lambda: kept, lambda _: num_bytes)
         return kept
 
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
@@ -311,9 +312,9 @@ class Answerer:
         return Origin(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
 
     def uploads(self, state: State) -> dict[str, str]:
-        """The files that the view reads: rows or lines -> a summary with the name of the file."""
+        """The files that the view reads: lines, rows or vectors -> a summary with the name of the file."""
         options = self.options(state)
-        stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
+        stores = self.stores.items()
         return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
     def made_with(self, side: compare.Side, checkpoint: Checkpoint) -> str:

@@ -166,9 +166,9 @@ def call(view: View, origin: Origin) -> str:
 
 
 def settings(view: View, options: Any, sources: Sources) -> dict[str, Any]:
-    """The settings of *view*, with the *sources* of rows and lines. Rows that were given take the place of
-    the built-in ones, so the setting that chooses among these is left out."""
-    given = "rows" in sources or bool(getattr(options, "rows", ""))
+    """The settings of *view*, with the *sources* of its file. What was given takes the place of what is built in, so
+    the setting that chooses among that is left out."""
+    given = view.upload in sources or bool(getattr(options, view.upload or "", ""))
     values = {**dataclasses.asdict(options), **sources}
     return {setting: value for setting, value in values.items() if not (given and setting == view.first)}
 

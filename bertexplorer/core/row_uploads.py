@@ -26,6 +26,10 @@ class UploadedRows:
     rows: SuiteRows
     summary: str
 
+    @property
+    def content(self) -> SuiteRows:
+        return self.rows
+
 
 def write_rows(source: str, filename: str, target: str) -> str:
     """Parse the file *source*, uploaded as *filename*, and write its rows to *target*; return the message."""

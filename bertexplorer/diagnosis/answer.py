@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bertexplorer.diagnosis.given import Given
+from bertexplorer.diagnosis.pooling import key_of
 from bertexplorer.diagnosis.readings import SHORT
-from bertexplorer.diagnosis.recipe import Recipe, dense_layers, describe, differences
+from bertexplorer.diagnosis.recipe import Recipe, dense_layers, describe, describe_beside, differences
 from bertexplorer.diagnosis.search import Found, search
 from bertexplorer.engine import sentence_encoder_of
 from bertexplorer.model.checkpoint import Checkpoint
@@ -18,6 +19,17 @@ Outcome = Literal["named", "several", "none", "shuffled"]
 AS_FILES = 0  # exit codes
 ANOTHER = 1
 NONE = 2
+
+
+@dataclass(frozen=True)
+class NearRecipe:
+    """A recipe that was tried, and how far its vectors are from the given ones, 1 - cosine."""
+
+    said: str  # in words
+    beside: str  # what differs from the recipe of the files; "" for that recipe itself
+    found: float  # on the texts that were used to find a recipe, on average
+    confirmed: float  # on those that were not
+    fits: bool  # whether it gives the vectors, alone or as one of several
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +44,11 @@ class VectorDiagnosis:
     as_files: bool  # whether they are what the files say
     recipe: Recipe | None  # the recipe; the nearest of several; None if there is none
     own: Recipe  # that of the files
-    rows: tuple[
-        dict[str, Any], ...
-    ]  # the nearest recipes, each with its distance (1 - cosine) on both halves of the texts
+    nearest: tuple[NearRecipe, ...]  # nearest first; the last is that of the files, if it is farther than these
     differences: tuple[str, ...]  # between the recipe and that of the files, a sentence for each step
-    notes: tuple[str, ...]  # what the texts cannot show, and which were left out
-    order: tuple[tuple[int, int], ...] = ()  # of "shuffled": (text, the text whose vector it has), from 0
+    left_out: tuple[str, ...]  # which of the texts were not used
+    unseen: tuple[str, ...]  # what the texts cannot show, as no text is of the kind that would
+    order: tuple[tuple[int, int], ...] = ()  # of "shuffled": (text, the place of its vector), from 0
 
     @property
     def exit_code(self) -> int:
@@ -45,6 +56,19 @@ class VectorDiagnosis:
         if self.found == "none":
             return NONE
         return AS_FILES if self.as_files else ANOTHER
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the texts cannot show, and which were left out."""
+        return self.left_out + self.unseen
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The nearest recipes, each with its distance on both halves of the texts."""
+        return [
+            {"recipe": one.said, "distance, found": one.found, "distance, confirmed": one.confirmed}
+            for one in self.nearest
+        ]
 
     def __repr__(self) -> str:
         return self.said
@@ -57,14 +81,6 @@ def diagnose(checkpoint: Checkpoint, given: Given, prompt: str | None = None) ->
     own = sentence_encoder_of(checkpoint, "own")
     layers, dense = checkpoint.config.num_layers, len(dense_layers(own))
     from_files = checkpoint.sentence_encoder is not None
-    rows = tuple(
-        {
-            "recipe": describe(one.recipe, layers, dense),
-            "distance, found": one.mean([*found.rows.finding, *found.rows.long_finding]),
-            "distance, confirmed": one.mean([*found.rows.confirming, *found.rows.long_confirming]),
-        }
-        for one in found.nearest[:SHOWN]
-    )
     outcome: Outcome = "none"
     recipe: Recipe | None = None
     changed: list[str] = []
@@ -85,8 +101,18 @@ def diagnose(checkpoint: Checkpoint, given: Given, prompt: str | None = None) ->
         said = words.shuffled()
     else:
         said = words.none()
-    notes = (*given.notes, *words.unseen(recipe))
-    return VectorDiagnosis(said, outcome, as_files, recipe, found.own, rows, tuple(changed), notes, tuple(found.order))
+    return VectorDiagnosis(
+        said,
+        outcome,
+        as_files,
+        recipe,
+        found.own,
+        words.nearest(),
+        tuple(changed),
+        given.notes,
+        tuple(words.unseen(recipe)),
+        tuple(found.order),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +137,29 @@ class Words:
             return f"{sentence}."
         ours, second = best.mean(confirming), min(one.mean(rows.all) for one in behind)
         return f"{sentence}: the distance (1 - cosine) is {number(ours)}, of the next recipe {number(second)}."
+
+    def nearest(self) -> tuple[NearRecipe, ...]:
+        """The recipes to list: the nearest, and that of the files."""
+        found, rows = self.found, self.found.rows
+        listed = sorted(found.nearest[:SHOWN], key=lambda one: (one not in found.nearest[:1], one.mean(rows.all)))
+        if found.own_candidate and found.own_candidate not in listed:
+            listed.append(found.own_candidate)
+        fitting = [(one.recipe.reading, key_of(one.recipe)) for one in found.tied]
+        own = replace(found.own, scaling="")
+        result = []
+        for one in listed:
+            is_own = one is found.own_candidate
+            beside = describe_beside(one.recipe, own, self.layers, self.dense)
+            result.append(
+                NearRecipe(
+                    self.describe(one.recipe),
+                    "" if is_own else beside,
+                    one.mean([*rows.finding, *rows.long_finding]),
+                    one.mean([*rows.confirming, *rows.long_confirming]),
+                    (one.recipe.reading, key_of(one.recipe)) in fitting,
+                )
+            )
+        return tuple(result)
 
     def precise(self, recipe: Recipe) -> str:
         """How the numbers were computed and rounded, as a sentence; "" if in full."""
@@ -204,7 +253,9 @@ def joined(*sentences: str) -> str:
 def number(distance: float) -> str:
     """A distance in two digits; what is smaller than the noise of fp32 is 0.
 
-    >>> number(0.01234), number(3e-9)
-    ('0.012', 'below 1e-6')
+    >>> number(0.01234), number(0.1004), number(3e-9)
+    ('0.012', '0.10', 'below 1e-6')
     """
-    return "below 1e-6" if distance < 1e-6 else f"{distance:.2g}"
+    if distance < 1e-6:
+        return "below 1e-6"
+    return f"{distance:#.2g}" if distance >= 1e-3 else f"{distance:.2g}"

@@ -4,7 +4,7 @@ file than is used."""
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -57,18 +57,25 @@ TEXTS_TOO = {
 
 def read_lines(file: Path) -> tuple[list[str], list[Any]]:
     """The texts and vectors of the first lines of a .jsonl file."""
+    with file.open("rb") as opened:
+        return parse(opened, file.name)
+
+
+def parse(opened: BinaryIO, name: str, most_numbers: int = MAX_TEXTS * MAX_NUMBERS) -> tuple[list[str], list[Any]]:
+    """The texts and vectors of the first lines of a .jsonl file called *name*: MAX_TEXTS of them at most, and no more
+    than have *most_numbers* together. Raises ExplorerError for a line that is not a text with its vector."""
     texts: list[str] = []
     vectors: list[Any] = []
     width = 0
-    for number, line in enumerate(lines_of(file), 1):
+    for number, line in enumerate(lines_of(opened, name), 1):
         if not line.strip():
             continue
-        where = f"Line {number:,} of {file.name}"
+        where = f"Line {number:,} of {name}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ExplorerError(f"{where} is not JSON; wanted {EXAMPLE}.") from error
-        vector = next((row[name] for name in NAMES if name in row), None) if isinstance(row, dict) else None
+        vector = next((row[key] for key in NAMES if key in row), None) if isinstance(row, dict) else None
         is_row = isinstance(row, dict) and isinstance(row.get("text"), str)
         if not is_row or not isinstance(vector, list) or not is_vector(vector):
             raise ExplorerError(f"{where} is {line.strip()[:60]!r}; wanted {EXAMPLE}.")
@@ -80,25 +87,24 @@ def read_lines(file: Path) -> tuple[list[str], list[Any]]:
         width = len(vector)
         texts.append(row["text"])
         vectors.append(vector)
-        if len(texts) == MAX_TEXTS:
+        if len(texts) == MAX_TEXTS or width * (len(texts) + 1) > most_numbers:
             break
     if not texts:
-        raise ExplorerError(f"{file.name} has no line; wanted lines {EXAMPLE}.")
+        raise ExplorerError(f"{name} has no line; wanted lines {EXAMPLE}.")
     return texts, vectors
 
 
-def lines_of(file: Path) -> Iterator[str]:
-    """The lines of *file*, one after the other. Raises ExplorerError at one that is too long."""
-    with file.open("rb") as opened:
-        while line := opened.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE:
-                raise ExplorerError(
-                    f"A line of {file.name} is longer than {MAX_LINE:,} bytes; wanted a text and its vector on each."
-                )
-            try:
-                yield line.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise ExplorerError(f"{file.name} is not UTF-8. Save it as plain text in UTF-8.") from error
+def lines_of(opened: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of a file called *name*, one after the other. Raises ExplorerError at one that is too long."""
+    while line := opened.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ExplorerError(
+                f"A line of {name} is longer than {MAX_LINE:,} bytes; wanted a text and its vector on each."
+            )
+        try:
+            yield line.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ExplorerError(f"{name} is not UTF-8. Save it as plain text in UTF-8.") from error
 
 
 def is_vector(value: object) -> bool:
@@ -114,12 +120,13 @@ def read_texts(file: Path) -> tuple[int, list[str]]:
     """(how many lines *file* has, the first ones)."""
     texts: list[str] = []
     count = 0
-    for line in lines_of(file):
-        count += 1
-        if count > MAX_LINES:
-            raise ExplorerError(f"{file.name} has more than {MAX_LINES:,} lines. Give the first {MAX_TEXTS:,}.")
-        if len(texts) < MAX_TEXTS:
-            texts.append(line.rstrip("\r\n"))
+    with file.open("rb") as opened:
+        for line in lines_of(opened, file.name):
+            count += 1
+            if count > MAX_LINES:
+                raise ExplorerError(f"{file.name} has more than {MAX_LINES:,} lines. Give the first {MAX_TEXTS:,}.")
+            if len(texts) < MAX_TEXTS:
+                texts.append(line.rstrip("\r\n"))
     if not count:
         raise ExplorerError(f"{file.name} is empty; wanted a text on each line.")
     return count, texts

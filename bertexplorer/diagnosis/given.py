@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -16,6 +17,13 @@ MAX_TEXTS = 2_000  # that are read
 MAX_NUMBERS = 16_384  # of a vector
 EXACT = 1e-6  # the distance of two programs that compute in fp32
 DECIMALS = 5  # digits after the point, from which on rounding is no longer noticed
+
+
+class TextVectors(NamedTuple):
+    """Texts and the vectors of another program, as they were read."""
+
+    texts: Sequence[str]
+    vectors: Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)

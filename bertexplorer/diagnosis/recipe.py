@@ -94,20 +94,26 @@ def pooling_words(pooling: str) -> str:
 
 def describe(recipe: Recipe, layers: int, dense: int) -> str:
     """*recipe* in words. *layers*: of the encoder; *dense*: dense layers in its files."""
+    return ", ".join(parts_of(recipe, layers, dense))
+
+
+def describe_beside(recipe: Recipe, own: Recipe, layers: int, dense: int) -> str:
+    """*recipe* in words, without what it shares with *own*; "" if that is all."""
+    shared = parts_of(own, layers, dense)
+    parts = [part for part in parts_of(recipe, layers, dense) if part not in shared]
+    if own.layer != recipe.layer == layers:
+        parts.append("of the last layer")
+    if own.reading.prompt and not recipe.reading.prompt:
+        parts.append("without a prompt")
+    return ", ".join(parts)
+
+
+def parts_of(recipe: Recipe, layers: int, dense: int) -> list[str]:
+    """The parts of *recipe* in words, without those that are as usual."""
     parts = [pooling_words(recipe.pooling)]
     if recipe.layer != layers and recipe.pooling not in MIXED:
         parts.append(f"of layer {recipe.layer}" if recipe.layer else "of the embeddings")
-    reading = recipe.reading
-    if reading.prompt:
-        outside = "" if recipe.pools_prompt else ", which is not pooled"
-        parts.append(f"with {quoted(reading.prompt)} before the text{outside}")
-    if reading.lower_case:
-        parts.append("in lower case")
-    if not reading.special:
-        parts.append("without [CLS] and [SEP]")
-    if reading.segments != "first":
-        parts.append({"second": "in the second segment", "none": "without segment vectors"}[reading.segments])
-    parts.append(f"at most {reading.max_tokens:,} tokens")
+    parts += parts_of_reading(recipe.reading, recipe.pools_prompt)
     if dense:
         parts.append(f"{recipe.dense} of {dense} dense layers" if recipe.dense < dense else "the dense layers")
     if recipe.width:
@@ -116,7 +122,25 @@ def describe(recipe: Recipe, layers: int, dense: int) -> str:
         parts.append(recipe.scaling)
     if recipe.precision != "fp32":
         parts.append(f"computed in {recipe.precision}")
-    return ", ".join(parts)
+    return parts
+
+
+def parts_of_reading(reading: Reading, pools_prompt: bool) -> list[str]:
+    """The parts of *reading* in words, without those that are as usual."""
+    parts = []
+    if reading.prompt:
+        outside = "" if pools_prompt else ", which is not pooled"
+        parts.append(f"with {quoted(reading.prompt)} before the text{outside}")
+    if reading.lower_case:
+        parts.append("in lower case")
+    if not reading.special:
+        parts.append("without [CLS] and [SEP]")
+    if reading.segments == "second":
+        parts.append("in the second segment")
+    elif reading.segments == "none":
+        parts.append("without segment vectors")
+    parts.append(f"at most {reading.max_tokens:,} tokens")
+    return parts
 
 
 def quoted(text: str) -> str:

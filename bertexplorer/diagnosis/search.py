@@ -70,7 +70,7 @@ class Found:
     nearest: list[Candidate]  # the best recipes, nearest first
     tied: list[Candidate]  # those that the texts do not tell from the best, which is among them; none if none fits
     only_short: bool  # whether the nearest one gives the vectors of short texts, and no cut those of long ones
-    order: list[tuple[int, int]]  # (text, the text whose vector it has), if lines are shuffled
+    order: list[tuple[int, int]]  # (text, the place of its vector), if lines are shuffled
     tried: int  # recipes
     rows: Rows
 
@@ -288,8 +288,8 @@ class Search:
         )
 
     def find_order(self) -> list[tuple[int, int]]:
-        """(text, the text whose vector it has), if the texts that were used have each other's vectors, or
-        those of other texts; [] if not. Readings depart from the files in at most one part."""
+        """(text, the place of its vector), if the texts that were used have each other's vectors, or those of other
+        texts; [] if not. Readings depart from the files in at most one part."""
         rows = self.rows.finding + self.rows.confirming
         theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
         for reading in departing(self.own.reading, changes(self.checkpoint, self.own.reading), 1):

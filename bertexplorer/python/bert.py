@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float
 
+    from bertexplorer.diagnosis.given import TextVectors
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.python.signatures import Methods  # the analyses with their options
 else:
@@ -68,6 +69,7 @@ class Bert(Methods):
         pick: Words = (),
         lines: Sequence[str] | str | Path | None = None,
         rows: Sequence[Mapping[str, Any]] | str | Path | None = None,
+        vectors: Sequence[Mapping[str, Any]] | str | Path | None = None,
         **options: Any,
     ) -> Result:
         """Run an analysis by its name.
@@ -84,6 +86,7 @@ class Bert(Methods):
             pick: words that the analysis is about.
             lines: for search, embedding_map, sentence_similarity and neurons: texts, or a CSV, TSV or TXT file.
             rows: for suite and probe: dicts, or a CSV, TSV or JSONL file.
+            vectors: for whose_vectors: dicts with text and vector, or a JSONL file.
             **options: the settings of the analysis.
 
         Returns:
@@ -114,7 +117,9 @@ class Bert(Methods):
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
         if rows is not None:
             more["rows"] = read_rows(rows)
-        given = {"lines": lines, "rows": rows}
+        if vectors is not None:
+            more["vectors"] = read_vectors(vectors)
+        given = {"lines": lines, "rows": rows, "vectors": vectors}
         sources = {name: str(given[name]) if isinstance(given[name], str | Path) else FROM_PYTHON for name in more}
         if extra := sorted(set(more) - set(view.needs)):
             others = [other.name for other in VIEWS.values() if extra[0] in other.needs]
@@ -470,6 +475,25 @@ def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[
     if isinstance(rows, str) and KEY.fullmatch(rows):
         return RowUploads(library().settings.data_dir / "rows").load(rows).rows
     return read_file(Path(rows), parse_rows).rows
+
+
+def read_vectors(vectors: Sequence[Mapping[str, Any]] | str | Path) -> TextVectors:
+    """Texts with their vectors, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
+    file, or it has other lines."""
+    from bertexplorer.core.vector_uploads import VectorUploads, parse_vectors
+    from bertexplorer.diagnosis.given import TextVectors
+    from bertexplorer.store.text_uploads import KEY, read_file
+
+    if not isinstance(vectors, str | Path):
+        rows = check_rows("vectors", vectors)
+        if not all({"text", "vector"} <= set(row) for row in rows):
+            raise ExplorerError(
+                'vectors: a row lacks its text or its vector; wanted {"text": "…", "vector": [0.1, …]}.'
+            )
+        return TextVectors([str(row["text"]) for row in rows], [row["vector"] for row in rows])
+    if isinstance(vectors, str) and KEY.fullmatch(vectors):
+        return VectorUploads(library().settings.data_dir / "vectors").load(vectors).content
+    return read_file(Path(vectors), parse_vectors).content
 
 
 def function(name: str) -> Callable[..., Result]:

@@ -12,6 +12,7 @@ from bertexplorer.views import VIEWS, view_of
 CONTENT = {  # settings whose values are content; on the page, the key of an upload
     "lines": "Sequence[str] | str | Path | None",
     "rows": "Sequence[Mapping[str, Any]] | str | Path | None",
+    "vectors": "Sequence[Mapping[str, Any]] | str | Path | None",
 }
 ARGUMENTS = {  # what every analysis calls the same
     "text": "the text; [MASK] stands for a hidden word",
@@ -22,6 +23,7 @@ ARGUMENTS = {  # what every analysis calls the same
     "pick": "words that the analysis is about, or spans (side, start, end)",
     "lines": "texts, or a CSV, TSV or TXT file",
     "rows": "dictionaries, or a CSV, TSV or JSONL file",
+    "vectors": "dictionaries with text and vector, or a JSONL file",
 }
 LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # setting -> its separator
 

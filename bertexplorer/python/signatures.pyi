@@ -184,6 +184,18 @@ def late_interaction(text: str, pair: str = '', *, checkpoint: str | Path | Bert
         special: [CLS] and [SEP] (ColBERT includes those of the query)
         others: Other passages (up to 50, with | between; ranked with the second text)
     """
+def whose_vectors(planted: Literal['another pooling', 'a layer too early', 'a prompt before it', 'cut at 64 tokens', 'in another order', 'read in halves', 'as the files say'] = 'another pooling', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', prompt: str = '', vectors: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """How another program made the vectors of texts, and what differs from the checkpoint's files.
+    Find the recipe that makes *vectors* of their texts; without them, of vectors that were made as
+    `Options.planted` says. *text* is not read. Raises ExplorerError for vectors that cannot be compared, such as those
+    of one text, and for an unknown prompt.
+    Args:
+        planted: Without a file (how another program may have made the vectors of twelve texts)
+        checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
+        precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
+        prompt: Prompt (the name of the prompt in the checkpoint's files that should be before them)
+        vectors: dictionaries with text and vector, or a JSONL file (empty: those of Without a file)
+    """
 def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
     """How the text is cut into pieces, and the vectors of each piece that add up to the input.
     Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
@@ -625,6 +637,7 @@ class Methods:
     def sentence_similarity(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', others: str = '', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def term_weights(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 12) -> Result: ...
     def late_interaction(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '') -> Result: ...
+    def whose_vectors(self, planted: Literal['another pooling', 'a layer too early', 'a prompt before it', 'cut at 64 tokens', 'in another order', 'read in halves', 'as the files say'] = 'another pooling', *, prompt: str = '', vectors: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...

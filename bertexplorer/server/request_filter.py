@@ -23,7 +23,7 @@ ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's oth
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
     ("api", WRITE, r"/api/v1/runs/preview"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
-    ("upload", WRITE, r"/api/v1/(files|lines|rows)|/api/v1/lessons/own"),
+    ("upload", WRITE, r"/api/v1/(files|lines|rows|vectors)|/api/v1/lessons/own"),
     ("file", READ, r"/api/v1/files/[\w-]+"),
     ("mcp", WRITE, r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),

@@ -44,6 +44,10 @@ class Parsed(Protocol):
     def summary(self) -> str:
         """The message."""
 
+    @property
+    def content(self) -> Any:
+        """What a view is given of it."""
+
 
 @dataclass(frozen=True)
 class UploadedLines:
@@ -51,6 +55,10 @@ class UploadedLines:
 
     lines: tuple[LabelledLine, ...]
     summary: str
+
+    @property
+    def content(self) -> tuple[LabelledLine, ...]:
+        return self.lines
 
 
 class Uploads(Generic[T]):

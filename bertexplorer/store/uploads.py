@@ -95,7 +95,9 @@ class Quota:
 
     def __init__(self, settings: Settings, jobs: RunsOnDisk | None = None) -> None:
         self.max_bytes, self.jobs = settings.quota, jobs
-        self.text_folders = [settings.data_dir / name for name in ("lines", "rows", "corpora", "runs/.prepared")]
+        self.text_folders = [
+            settings.data_dir / name for name in ("lines", "rows", "vectors", "corpora", "runs/.prepared")
+        ]
         self.uploads = settings.uploads_dir
 
     def check(self, owner: str, more: int = 0) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from bertexplorer.options import OptionSpec, option_specs
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bertexplorer.views.protocols import Analysis, FigureModule, ViewResult
 
 Chips = Literal["hide", "pick", ""]
-Input = Literal["lines", "rows", "index"]
+Upload = Literal["lines", "rows", "vectors"]  # a file of which a setting has the key
+Input = Literal[Upload, "index"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class View:
     from 1 on. *note*: how not to misread it. *papers*: those that describe what it computes, such as "Devlin et al.,
     2019, BERT". *chips*: the action of a press on a chip: "hide" its token, "pick" it as the subject of the view, or
     nothing. *slow*: whether it uses the queue of slow views. *needs*: the inputs of its analysis besides a text:
-    uploaded "lines" or "rows", or the search "index". *text*: whether it uses the text at the top. *tuned*: whether its
-    checkpoint must be fine-tuned. *checkpoint*: the bundled one that it opens with, if that is not the page's own.
-    *first*: the setting whose value takes the place of the text in a call, for a view without one."""
+    uploaded "lines", "rows" or "vectors", or the search "index". *text*: whether it uses the text at the top. *tuned*:
+    whether its checkpoint must be fine-tuned. *checkpoint*: the bundled one that it opens with, if that is not the
+    page's own. *first*: the setting whose value takes the place of the text in a call, for a view without one."""
 
     package: str
     topic: str
@@ -98,6 +99,11 @@ class View:
     def browser(self) -> Path:
         """The script that computes it in a visitor's browser. It need not exist."""
         return self.folder / "browser.js"
+
+    @property
+    def upload(self) -> Upload | None:
+        """The kind of file that it reads; None if it reads none."""
+        return next((kind for kind in get_args(Upload) if kind in self.needs), None)
 
     @property
     def takes(self) -> tuple[str, ...]:

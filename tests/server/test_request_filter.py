@@ -137,6 +137,7 @@ def test_routes_that_no_page_needs_do_not_exist(alone: Callable[..., Any], path:
         ("/api/v1/files", "upload"),
         ("/api/v1/lines", "upload"),
         ("/api/v1/rows", "upload"),
+        ("/api/v1/vectors", "upload"),
         ("/api/v1/lessons/own", "upload"),
         ("/api/v1/files/tmp0_a-b", "file"),
         ("/api/v1/runs/0123abc/events", "events"),

@@ -21,7 +21,11 @@ const OTHER = {
     "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
   "another text": "Type the other text, and press Enter.",
 };
-const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
+const ACCEPTS = {
+  lines: ".txt,.csv,.tsv",
+  rows: ".csv,.tsv,.jsonl,.json,.txt",
+  vectors: ".jsonl,.ndjson",
+};
 const SHOWN_MS = 1500;
 const LONGEST_EXPECTED = 600; // characters of a text whose chips are drawn before the answer: the strip is no higher
 const PRIVATE =
