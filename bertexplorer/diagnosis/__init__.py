@@ -10,6 +10,7 @@ pooling.py     every pooling of these states that is tried
 given.py       the vectors of the other program: checked, how they were rounded, which texts are used
 files.py       vectors and texts in files
 server.py      vectors from a server that a person names
+scaling.py     how they were scaled, as their lengths tell
 search.py      the search, its confirmation on other texts, and the decision
 answer.py      the answer, in sentences and rows
 texts.py       ten texts that tell recipes apart

@@ -13,7 +13,7 @@ from bertexplorer.diagnosis.answer import ANOTHER, AS_FILES
 from bertexplorer.diagnosis.files import MAX_FILE, is_vector
 from bertexplorer.diagnosis.given import EXACT, Given, check
 from bertexplorer.diagnosis.recipe import dense_layers, describe, own_recipe
-from bertexplorer.diagnosis.search import LENGTHS
+from bertexplorer.diagnosis.scaling import TOLERANCE
 from bertexplorer.diagnosis.texts import TEXTS
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def compare(canary: dict[str, Any], given: Given) -> CanaryCheck:
     ]
     rows.sort(key=lambda row: -float(str(row["distance"])))
     worst, where = float(distances.max()), f"{canary['checkpoint']} ({canary['revision']})"
-    same_length = bool(np.allclose(ratios, 1, rtol=0, atol=LENGTHS))
+    same_length = bool(np.allclose(ratios, 1, rtol=0, atol=TOLERANCE))
     if worst <= max(ALIKE, given.floor) and same_length:
         rounded = "" if worst <= EXACT else f", up to rounding (a distance of {worst:.1g} at most)"
         return CanaryCheck(f"The vectors are those of the canary of {where}{rounded}.", True, tuple(rows), given.notes)

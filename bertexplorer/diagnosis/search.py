@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,8 @@ from torch import Tensor
 from bertexplorer.diagnosis.given import Given
 from bertexplorer.diagnosis.pooling import Key, key_of, poolings
 from bertexplorer.diagnosis.readings import WITHOUT_SHORT, Change, Rows, changes, choose, cuts, departing
-from bertexplorer.diagnosis.recipe import RAW, SCALED, Reading, Recipe, own_recipe
+from bertexplorer.diagnosis.recipe import Reading, Recipe, own_recipe
+from bertexplorer.diagnosis.scaling import with_scaling
 from bertexplorer.diagnosis.states import Reader, hidden_states, in_precision
 from bertexplorer.engine import progress, sentence_encoder_of
 from bertexplorer.errors import ExplorerError
@@ -32,7 +34,6 @@ EXPLAINED = 3.0  # a precision explains a distance if it makes it so many times 
 USUAL = 3.0  # … or, if its errors depend on the order of sums, if it moves our own vectors nearly as far
 SHUFFLED = 0.02  # a vector nearer than this to that of another text belongs to it
 KEPT = 40  # recipes that are tried on the texts that confirm
-LENGTHS = 0.01  # by how much lengths of vectors may differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,13 @@ class Candidate:
         farther = any(theirs > AHEAD * ours for ours, theirs in pairs)
         nearer = any(ours > AHEAD * theirs for ours, theirs in pairs)
         return farther and not nearer
+
+
+class Owner(NamedTuple):
+    """The place of the given vector that is nearest to ours, and its distance."""
+
+    distance: float
+    place: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,37 +135,53 @@ class Search:
 
     def find(self) -> list[Candidate]:
         """Every recipe that is tried, with its distances on the texts to find it with."""
-        own = self.own.reading
-        parts = changes(self.checkpoint, own)
-        most = len(parts)
-        if self.rows.all_long:  # each may be cut, so the length is searched for with everything else
-            parts.append([cut_at(length) for length in cuts(self.checkpoint, own, self.rows.longest)[1:]])
-            most = WITHOUT_SHORT
-        readings = list(departing(own, parts, most))
+        readings = self.readings()
         tokens = sum(self.rows.tokens[row] for row in self.rows.finding)
         progress.report(0, tokens * len(readings))
         candidates: list[Candidate] = []
-        seen = set()
         for count, reading in enumerate(readings):
             progress.report(tokens * count, tokens * len(readings))
+            candidates += self.try_poolings(reading)
+        self.tried = len(candidates)
+        return candidates
+
+    def readings(self) -> list[Reading]:
+        """The ways of reading a text that are tried, each of which gives other tokens than those before it."""
+        # 1. What may differ from the files. Where every text is long, that is the length, too.
+        own = self.own.reading
+        parts = changes(self.checkpoint, own)
+        most = len(parts)
+        if self.rows.all_long:
+            parts.append([cut_at(length) for length in cuts(self.checkpoint, own, self.rows.longest)[1:]])
+            most = WITHOUT_SHORT
+        # 2. Without those that differ in name alone, such as lower case for a tokenizer that reads all texts so.
+        readings = []
+        seen = set()
+        for reading in departing(own, parts, most):
+            progress.check()
             try:
-                encodings = {row: self.reader.encode(self.given.texts[row], reading) for row in self.rows.finding}
+                encodings = [self.reader.encode(self.given.texts[row], reading) for row in self.rows.finding]
             except ExplorerError:
                 continue  # such as a prompt with a mask that the checkpoint lacks
-            signature = (reading.segments, *((e.ids, e.segments, e.unpooled) for e in encodings.values()))
-            if signature in seen:  # as texts in lower case are, for a tokenizer that reads all texts so
-                continue
-            seen.add(signature)
-            distances: dict[Key, dict[int, float]] = {}
-            for row, vectors in self.vectors(reading, self.rows.finding):
-                theirs = torch.from_numpy(self.given.vectors[row])
-                table = torch.stack([vector[: self.given.width] for vector in vectors.values()])
-                for key, distance in zip(vectors, self.far(table, theirs).tolist(), strict=True):
-                    distances.setdefault(key, {})[row] = distance
-            for key, by_row in distances.items():
-                if len(by_row) == len(self.rows.finding):
-                    candidates.append(Candidate(self.recipe(reading, key), by_row))
-        self.tried = len(candidates)
+            tokens = (reading.segments, *((one.ids, one.segments, one.unpooled) for one in encodings))
+            if tokens not in seen:
+                seen.add(tokens)
+                readings.append(reading)
+        return readings
+
+    def try_poolings(self, reading: Reading) -> list[Candidate]:
+        """Every recipe with *reading*, with its distances on the texts to find it with."""
+        rows = self.rows.finding
+        distances: dict[Key, dict[int, float]] = {}
+        for row, vectors in self.vectors(reading, rows):
+            theirs = torch.from_numpy(self.given.vectors[row])
+            ours = torch.stack([vector[: self.given.width] for vector in vectors.values()])
+            for key, distance in zip(vectors, self.far(ours, theirs).tolist(), strict=True):
+                distances.setdefault(key, {})[row] = distance
+        candidates = []
+        for key, by_row in distances.items():
+            if len(by_row) == len(rows):  # else a text has no tokens for it
+                candidates.append(Candidate(self.recipe(reading, key), by_row))
         return candidates
 
     def recipe(self, reading: Reading, key: Key) -> Recipe:
@@ -240,17 +264,22 @@ class Search:
         rows = list(nearest[0].distances)
         finding = [row for row in rows if row not in confirming]
         several = [one for one in nearest[:KEPT] if one.distances.keys() >= set(rows)]
-        for precision in ("int8", "bf16"):
+
+        def compute(precision: str) -> tuple[list[Candidate], Candidate]:
+            """(the recipes in *precision*, nearest first; the nearest in fp32)"""
             computed = self.compute(several, rows, precision)
             computed.sort(key=lambda one: one.mean(finding))
-            best = computed[0]
-            plain = next(one for one in several if one.recipe == replace(best.recipe, precision="fp32"))
-            if precision == "int8":
-                explains = plain.mean(confirming) >= EXPLAINED * best.mean(confirming)
-            else:  # its errors depend on the order of sums, so only their size can be compared
-                explains = plain.mean(confirming) <= USUAL * self.moved(plain.recipe, precision, confirming)
-            if explains:
-                return computed
+            recipe = replace(computed[0].recipe, precision="fp32")
+            return computed, next(one for one in several if one.recipe == recipe)
+
+        # 1. Weights in int8 are rounded in one way, so the same rounding must bring ours much nearer.
+        in_int8, plain = compute("int8")
+        if plain.mean(confirming) >= EXPLAINED * in_int8[0].mean(confirming):
+            return in_int8
+        # 2. The errors of bf16 depend on the order of sums, so only their size can be compared.
+        in_bf16, plain = compute("bf16")
+        if plain.mean(confirming) <= USUAL * self.moved(plain.recipe, "bf16", confirming):
+            return in_bf16
         return []
 
     def moved(self, recipe: Recipe, precision: str, rows: Sequence[int]) -> float:
@@ -262,51 +291,40 @@ class Search:
 
     def with_scaling(self, candidate: Candidate) -> Recipe:
         """The recipe of *candidate*, with what the lengths of the given vectors say."""
-        recipe, rows = candidate.recipe, list(candidate.lengths)
         if self.given.kind == "binary":
-            return recipe
-        theirs = self.given.lengths[rows]
-        cut, whole = np.array([candidate.lengths[row] for row in rows]).T
-        tokens = np.array([len(self.reader.encode(self.given.texts[row], recipe.reading)) for row in rows])
-        ratios = theirs / cut
-        if np.allclose(theirs, 1, rtol=0, atol=LENGTHS):
-            return replace(recipe, scaling=SCALED)
-        if np.allclose(ratios, 1, rtol=0, atol=LENGTHS):
-            return replace(recipe, scaling=RAW)
-        if np.allclose(theirs, cut / whole, rtol=LENGTHS, atol=0):
-            return replace(recipe, scaling="scaled to length 1 before they are cut")
-        if recipe.pooling == "mean" and np.allclose(ratios, tokens**0.5, rtol=LENGTHS, atol=0):
-            return replace(recipe, pooling="mean_sqrt_len_tokens", scaling=RAW)
-        if recipe.pooling == "mean" and np.allclose(ratios, tokens, rtol=LENGTHS, atol=0):
-            return replace(recipe, scaling="the sum over all tokens instead of the mean")
-        if np.allclose(theirs, theirs.mean(), rtol=LENGTHS, atol=0):
-            return replace(recipe, scaling=f"scaled to length {theirs.mean():.3g}")
-        if np.allclose(ratios, ratios.mean(), rtol=LENGTHS, atol=0):
-            return replace(recipe, scaling=f"multiplied by {ratios.mean():.3g}")
-        return replace(
-            recipe, scaling=f"of lengths from {theirs.min():.3g} to {theirs.max():.3g}, which no step explains"
-        )
+            return candidate.recipe
+        rows = list(candidate.lengths)
+        reading = candidate.recipe.reading
+        tokens = [len(self.reader.encode(self.given.texts[row], reading)) for row in rows]
+        theirs = [float(self.given.lengths[row]) for row in rows]
+        return with_scaling(candidate.recipe, theirs, list(candidate.lengths.values()), tokens)
 
     def find_order(self) -> list[tuple[int, int]]:
         """(text, the place of its vector), if the texts that were used have each other's vectors, or those of other
         texts; [] if not. Readings depart from the files in at most one part."""
         rows = self.rows.finding + self.rows.confirming
-        theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
         for reading in departing(self.own.reading, changes(self.checkpoint, self.own.reading), 1):
-            nearest: dict[Key, dict[int, tuple[float, int]]] = {}
-            for row, vectors in self.vectors(reading, rows):
-                table = torch.stack([vector[: self.given.width] for vector in vectors.values()]).double()
-                if self.given.kind == "binary":
-                    table = table.sign()
-                greatest, where = (F.normalize(table, dim=-1) @ theirs.T).max(dim=1)
-                for key, cosine, at in zip(vectors, greatest.tolist(), where.tolist(), strict=True):
-                    nearest.setdefault(key, {})[row] = (1 - cosine, at)
-            for found in nearest.values():
-                places = [found[row][1] for row in rows if row in found]
-                close = len(places) == len(rows) and max(distance for distance, _ in found.values()) <= SHUFFLED
-                if close and len(set(places)) == len(places) and places != rows:
+            for found in self.owners(reading, rows).values():
+                if len(found) < len(rows):
+                    continue
+                places = [found[row].place for row in rows]
+                farthest = max(found[row].distance for row in rows)
+                if farthest <= SHUFFLED and len(set(places)) == len(places) and places != rows:
                     return list(zip(rows, places, strict=True))
         return []
+
+    def owners(self, reading: Reading, rows: Sequence[int]) -> dict[Key, dict[int, Owner]]:
+        """For each recipe with *reading*, and each text of *rows*: the given vector that is nearest to ours."""
+        theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
+        result: dict[Key, dict[int, Owner]] = {}
+        for row, vectors in self.vectors(reading, rows):
+            ours = torch.stack([vector[: self.given.width] for vector in vectors.values()]).double()
+            if self.given.kind == "binary":
+                ours = ours.sign()
+            cosines, places = (F.normalize(ours, dim=-1) @ theirs.T).max(dim=1)
+            for key, cosine, place in zip(vectors, cosines.tolist(), places.tolist(), strict=True):
+                result.setdefault(key, {})[row] = Owner(1 - cosine, place)
+        return result
 
 
 def cut_at(length: int) -> Change:

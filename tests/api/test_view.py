@@ -122,7 +122,7 @@ def test_a_view_keeps_the_text_and_has_its_own_settings(api: Api, view: str) -> 
     answer = api.post(state(FRANCE, pair="It is big.", view=view)).json()
     returned = answer["state"]
     assert (returned["view"], returned["text"], returned["pair"]) == (view, FRANCE, "It is big.")
-    assert returned["options"] == DEFAULTS[view] and (answer["strip"]["chips"] if VIEWS[view].text else answer["cases"])
+    assert returned["options"] == DEFAULTS[view] and (answer["strip"]["chips"] if VIEWS[view].text else answer["said"])
     assert answer.get("said") or len(answer["detail"]) > 10
 
 

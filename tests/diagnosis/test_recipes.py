@@ -208,7 +208,6 @@ def test_a_search_can_be_stopped(tiny_copy: Tiny) -> None:
     with working(work), pytest.raises(Stopped):
         while True:
             search(bx.load(folder, precision="fp32").checkpoint, given)
-    assert work.total
 
 
 def test_a_search_has_one_thread(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
