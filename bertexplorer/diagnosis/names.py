@@ -36,8 +36,6 @@ WORDS = {  # in the order in which a text meets them
     "output_sum": "the sum with the feed-forward layer's input",
     "output": "the layer's output after LayerNorm",
 }
-BEFORE = ("embedding_sum", "embeddings")
-LAYER = tuple(name for name in WORDS if name not in BEFORE)
 PATTERNS = tuple(  # module -> (part of its input, part of its output)
     (re.compile(rf"(?:.*\.)?{pattern}"), given, made)
     for pattern, given, made in (

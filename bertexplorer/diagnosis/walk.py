@@ -4,14 +4,17 @@ So a part is wrong by itself, never as a consequence of an earlier one. What wou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertexplorer.diagnosis.names import LAYER, Part
+from bertexplorer.diagnosis.names import Part
 from bertexplorer.engine.progress import check
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -21,7 +24,20 @@ LOWEST = torch.finfo(torch.float32).min
 SLACK = 32.0  # how many times the typical error of a sum in fp32 is allowed
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
 
-Cause = tuple[str, Callable[[], Tensor]]  # in words, and what it would give
+
+class Cause(NamedTuple):
+    """What may be wrong with a part."""
+
+    about: str
+    value: Callable[[], Tensor]  # what it would give
+
+
+class Computed(NamedTuple):
+    """A part, from what the other program has just before it."""
+
+    value: Tensor
+    causes: list[Cause]  # what may be wrong with it
+    size: int  # how many numbers are added up in each of its own
 
 
 @dataclass(frozen=True)
@@ -64,51 +80,57 @@ class Walk:
 
     def __init__(self, checkpoint: Checkpoint, states: Mapping[Part, Tensor], given: Input) -> None:
         check_architecture(checkpoint)
-        config = checkpoint.config
-        self.config = config
+        self.config = checkpoint.config
         self.theirs = states
         self.given = given
+        self.padding = ~given.mask[:, None, None, :]  # n 1 1 t
         self.weights = {name: tensor.float() for name, tensor in checkpoint.encoder.state_dict().items()}
         self.values: dict[str, Tensor] = {}  # the latest of each part: theirs, or ours where they have none
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation = ACTIVATIONS[self.config.activation]
 
     @torch.inference_mode()
     def run(self) -> list[Step]:
         """Every part that the other program has, in the order of the data."""
         steps: list[Step] = []
-        self.visit(steps, Part(-1, "embedding_sum"), self.embedding_sum(), self.embedding_causes(), 3)
-        self.visit(steps, Part(-1, "embeddings"), *self.normed("embeddings.norm", "embedding_sum"))
+        # 1. The embeddings.
+        self.visit(steps, Part(-1, "embedding_sum"), Computed(self.embedding_sum(), self.embedding_causes(), 3))
+        self.visit(steps, Part(-1, "embeddings"), self.normed("embeddings.norm", "embedding_sum"))
         self.values["input"] = self.values["embeddings"]
+        # 2. The layers, each from the one before.
         for layer in range(self.config.num_layers):
             check()
-            for name in LAYER:
-                ours, causes, size = self.compute(layer, name)
-                self.visit(steps, Part(layer, name), ours, causes, size)
+            for name, computed in self.parts(layer):
+                self.visit(steps, Part(layer, name), computed)
             self.values["input"] = self.values["output"]
         return steps
 
-    def visit(self, steps: list[Step], part: Part, ours: Tensor, causes: list[Cause], size: int) -> None:
-        """Compare a part, if they have it. *size*: how many numbers are added up in it."""
+    def visit(self, steps: list[Step], part: Part, ours: Computed) -> None:
+        """Compare a part, if they have it, and go on from theirs."""
         theirs = self.theirs.get(part)
-        self.values[part.name] = ours
+        self.values[part.name] = ours.value
         if theirs is None:
             return
-        if theirs.shape != ours.shape:
+        if theirs.shape != ours.value.shape:
             raise ExplorerError(
-                f"{part}: got a tensor of the shape {tuple(theirs.shape)}; wanted {tuple(ours.shape)}. Both must read "
-                "the same tokens."
+                f"{part}: got a tensor of the shape {tuple(theirs.shape)}; wanted {tuple(ours.value.shape)}. Both "
+                "must read the same tokens."
             )
         theirs = theirs.float()
         self.values[part.name] = theirs
-        tolerance = (
-            SLACK * torch.finfo(torch.float32).eps * size**0.5 * max(1.0, float(self.at_tokens(ours).abs().max()))
-        )
-        difference = self.difference(ours, theirs)
+        # 1. Does it differ by more than rounding?
+        largest = float(self.at_tokens(ours.value).abs().max())
+        tolerance = SLACK * torch.finfo(torch.float32).eps * ours.size**0.5 * max(1.0, largest)
+        difference = self.difference(ours.value, theirs)
+        if difference <= tolerance:
+            steps.append(Step(part, difference, tolerance))
+            return
+        # 2. What would make it differ so? The nearest first.
         found = []
-        if not difference <= tolerance:
-            tried = [(self.difference(value(), theirs), about) for about, value in causes]
-            found = [about for distance, about in sorted(tried) if distance <= tolerance]
-        steps.append(Step(part, difference, tolerance, tuple(found)))
+        for cause in ours.causes:
+            distance = self.difference(cause.value(), theirs)
+            if distance <= tolerance:
+                found.append((distance, cause.about))
+        steps.append(Step(part, difference, tolerance, tuple(about for _, about in sorted(found))))
 
     def at_tokens(self, x: Tensor) -> Tensor:
         """*x* without what stands at padding, which nobody reads."""
@@ -120,7 +142,7 @@ class Walk:
         if ours.shape != theirs.shape:
             return float("inf")
         result = float((self.at_tokens(ours) - self.at_tokens(theirs)).abs().max())
-        return result if result == result else float("inf")
+        return float("inf") if math.isnan(result) else result
 
     # The embeddings.
 
@@ -135,123 +157,129 @@ class Walk:
             total = total + table[rows]
         kinds = self.weights.get("embeddings.segments.weight")
         if kinds is not None and segment != -1:
-            total = total + kinds[self.given.segments if segment is None else torch.full_like(self.given.ids, segment)]
+            segments = self.given.segments if segment is None else torch.full_like(self.given.ids, segment)
+            total = total + kinds[segments]
         return total
 
     def embedding_causes(self) -> list[Cause]:
-        causes: list[Cause] = [
-            ("positions are counted from 1 instead of 0", lambda: self.embedding_sum(shift=1)),
-            ("positions are not added", lambda: self.embedding_sum(positions=False)),
-            ("segments (token types) are not added", lambda: self.embedding_sum(segment=-1)),
-            ("the words alone are taken", lambda: self.embedding_sum(positions=False, segment=-1)),
+        made = self.embedding_sum
+        causes = [
+            Cause("positions are counted from 1 instead of 0", partial(made, shift=1)),
+            Cause("positions are not added", partial(made, positions=False)),
+            Cause("segments (token types) are not added", partial(made, segment=-1)),
+            Cause("the words alone are taken", partial(made, positions=False, segment=-1)),
         ]
         if self.config.num_segments > 1:
-            causes.append(("all tokens have segment 1", lambda: self.embedding_sum(segment=1)))
+            causes.append(Cause("all tokens have segment 1", partial(made, segment=1)))
         return causes
 
     # The parts of a layer.
 
-    def compute(self, layer: int, name: str) -> tuple[Tensor, list[Cause], int]:
-        """(a part of *layer* from what they have before it, what may be wrong with it, how many numbers it adds up)."""
+    def parts(self, layer: int) -> Iterator[tuple[str, Computed]]:
+        """The parts of *layer* by their names, in the order of the data. Each is computed when its turn comes, from
+        what they have before it."""
         at, values = f"layers.{layer}.", self.values
-        match name:
-            case "query" | "key" | "value":
-                return self.linear(f"{at}attention.{name}", "input", layer)
-            case "scores":
-                return self.scores(), self.score_causes(), self.config.head_size
-            case "weights":
-                return self.attention(values["scores"]), self.weight_causes(), self.given.ids.shape[1]
-            case "context":
-                return self.merged(values["weights"]), self.context_causes(), self.config.hidden_size
-            case "attention_dense":
-                return self.linear(f"{at}attention.output", "context", layer)
-            case "attention_sum":
-                return values["input"] + values["attention_dense"], self.sum_causes("attention_dense", "input"), 2
-            case "attention_norm":
-                return self.normed(f"{at}attention_norm", "attention_sum")
-            case _:
-                return self.compute_feed_forward(at, layer, name)
+        # 1. Attention.
+        for name in ("query", "key", "value"):
+            yield name, self.linear(layer, f"attention.{name}", "input", norm=f"{at}attention_norm")
+        yield "scores", Computed(self.scores(), self.score_causes(), self.config.head_size)
+        tokens = self.given.ids.shape[1]
+        yield "weights", Computed(values["scores"].softmax(dim=-1), self.weight_causes(), tokens)
+        yield "context", Computed(self.merged(values["weights"]), self.context_causes(), self.config.hidden_size)
+        yield "attention_dense", self.linear(layer, "attention.output", "context")
+        yield "attention_sum", self.added("attention_dense", "input")
+        yield "attention_norm", self.normed(f"{at}attention_norm", "attention_sum")
+        # 2. The feed-forward half.
+        yield "expand", self.linear(layer, "feed_forward.expand", "attention_norm", norm=f"{at}output_norm")
+        yield "neurons", Computed(self.activation(values["expand"]), self.activation_causes(), 4)
+        yield "contract", self.linear(layer, "feed_forward.contract", "neurons")
+        yield "output_sum", self.added("contract", "attention_norm")
+        yield "output", self.normed(f"{at}output_norm", "output_sum")
 
-    def compute_feed_forward(self, at: str, layer: int, name: str) -> tuple[Tensor, list[Cause], int]:
-        values = self.values
-        match name:
-            case "expand":
-                return self.linear(f"{at}feed_forward.expand", "attention_norm", layer)
-            case "neurons":
-                return self.activation(values["expand"]), self.activation_causes(), 4
-            case "contract":
-                return self.linear(f"{at}feed_forward.contract", "neurons", layer)
-            case "output_sum":
-                return values["attention_norm"] + values["contract"], self.sum_causes("contract", "attention_norm"), 2
-            case _:
-                return self.normed(f"{at}output_norm", "output_sum")
-
-    def linear(self, name: str, source: str, layer: int) -> tuple[Tensor, list[Cause], int]:
-        """A linear layer, and what may be wrong with it: its weights transposed, those of another, no bias."""
+    def linear(self, layer: int, kind: str, source: str, norm: str = "") -> Computed:
+        """The linear layer *kind* of *layer*, such as "attention.query". *norm*: the one that would stand before it if
+        norms stood before their halves."""
+        name = f"layers.{layer}.{kind}"
         x = self.values[source]
         weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
-        causes: list[Cause] = [
-            ("the bias is missing", lambda: F.linear(x, weight)),
-        ]
+        # 1. Its own weights, used otherwise.
+        causes = [Cause("the bias is missing", partial(F.linear, x, weight))]
         if weight.shape[0] == weight.shape[1]:
-            causes.append(("its weights are transposed", lambda: F.linear(x, weight.T, bias)))
+            causes.append(Cause("its weights are transposed", partial(F.linear, x, weight.T, bias)))
+        # 2. The weights of another part of this layer, or of the same part of another layer.
         others = [key.removesuffix(".weight") for key in self.weights if key.startswith(f"layers.{layer}.")]
-        kind = name.partition(f"layers.{layer}.")[2]
-        others += [f"layers.{other}.{kind}" for other in range(self.config.num_layers) if other != layer]
+        others += [f"layers.{other}.{kind}" for other in range(self.config.num_layers)]
         for other in others:
-            its = self.weights.get(f"{other}.weight")
-            if other == name or its is None or its.shape != weight.shape:
+            its_weight, its_bias = self.weights.get(f"{other}.weight"), self.weights.get(f"{other}.bias")
+            if other == name or its_weight is None or its_weight.shape != weight.shape:
                 continue
-            causes.append((f"its weight is that of {other}", lambda its=its: F.linear(x, its, bias)))  # type: ignore[misc]
-            about = f"it has the weights of {other}"
-            causes.append((about, lambda its=its, other=other: F.linear(x, its, self.weights.get(f"{other}.bias"))))  # type: ignore[misc]
+            causes.append(Cause(f"its weight is that of {other}", partial(F.linear, x, its_weight, bias)))
+            causes.append(Cause(f"it has the weights of {other}", partial(F.linear, x, its_weight, its_bias)))
+        # 3. Another input.
         for instead in ("input", "embeddings", "query", "attention_dense"):
             other_input = self.values.get(instead)
             if instead != source and other_input is not None and other_input.shape == x.shape:
                 about = f"its input is another part ({instead.replace('_', ' ')})"
-                causes.append((about, lambda given=other_input: F.linear(given, weight, bias)))  # type: ignore[misc]
-        return F.linear(x, weight, bias), causes, weight.shape[1]
+                causes.append(Cause(about, partial(F.linear, other_input, weight, bias)))
+        if norm:
+            first = self.norm(norm, x)
+            causes.append(
+                Cause("the LayerNorm stands before it instead of after", partial(F.linear, first, weight, bias))
+            )
+        return Computed(F.linear(x, weight, bias), causes, weight.shape[1])
 
-    def normed(self, name: str, source: str) -> tuple[Tensor, list[Cause], int]:
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        """*x* after the LayerNorm *name*."""
+        weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
+        return F.layer_norm(x, x.shape[-1:], weight, bias, self.config.norm_eps)
+
+    def normed(self, name: str, source: str) -> Computed:
         """A LayerNorm, and what may be wrong with it."""
         x = self.values[source]
         weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
-        size = x.shape[-1]
-        own = self.config.norm_eps
-
-        def norm(eps: float = own, scale: Tensor | None = weight, shift: Tensor | None = bias) -> Tensor:
-            return F.layer_norm(x, (size,), scale, shift, eps)
+        size, own = x.shape[-1], self.config.norm_eps
+        norm = partial(F.layer_norm, x, (size,))
 
         def unbiased() -> Tensor:
             result = (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + own) * weight
             return result if bias is None else result + bias
 
-        causes: list[Cause] = [
-            ("the norm is missing", lambda: x),
-            ("its weight and bias are missing", lambda: norm(scale=None, shift=None)),
-            ("its bias is missing", lambda: norm(shift=None)),
-            ("its variance is divided by d - 1 instead of d", unbiased),
+        causes = [
+            Cause("the norm is missing", lambda: x),
+            Cause("its weight and bias are missing", partial(norm, None, None, own)),
+            Cause("its bias is missing", partial(norm, weight, None, own)),
+            Cause("its variance is divided by d - 1 instead of d", unbiased),
         ]
-        causes += [
-            (f"its eps is {eps:g} instead of {own:g}", lambda eps=eps: norm(eps))  # type: ignore[misc]
-            for eps in EPSILONS
-            if eps != own
+        for eps in EPSILONS:
+            if eps != own:
+                causes.append(Cause(f"its eps is {eps:g} instead of {own:g}", partial(norm, weight, bias, eps)))
+        return Computed(norm(weight, bias, own), causes, size)
+
+    def added(self, part: str, residual: str) -> Computed:
+        """A sum with what went in, the *residual*, and what may be wrong with it."""
+        x, other = self.values[part], self.values[residual]
+        causes = [
+            Cause("the residual (what went in) is not added", lambda: x),
+            Cause("the residual is added twice", lambda: x + 2 * other),
+            Cause("the residual is multiplied", lambda: x * other),
         ]
-        return norm(), causes, size
+        if residual == "attention_norm":
+            instead = self.values["input"]
+            about = "the residual is the layer's input instead of attention's output"
+            causes.append(Cause(about, lambda: x + instead))
+        return Computed(x + other, causes, 2)
+
+    # Attention.
 
     def heads(self, x: Tensor) -> Tensor:
         """n t d -> n h t k."""
         return x.unflatten(-1, (self.config.num_heads, -1)).transpose(1, 2)
 
-    def scores(self, scale: float | None = None, *, masked: float = 1.0) -> Tensor:
-        """q kᵀ / √k, with the lowest number at padding, *masked* times."""
+    def scores(self, scale: float | None = None, *, masked: bool = True) -> Tensor:
+        """q kᵀ / √k, with the lowest number at padding."""
         q, k = self.heads(self.values["query"]), self.heads(self.values["key"])
         scores = q @ k.transpose(-1, -2) * (self.config.head_size**-0.5 if scale is None else scale)
-        blocked = ~self.given.mask[:, None, None, :]
-        return scores.masked_fill(blocked, LOWEST) if masked else scores
-
-    def attention(self, scores: Tensor) -> Tensor:
-        return scores.softmax(dim=-1)
+        return scores.masked_fill(self.padding, LOWEST) if masked else scores
 
     def merged(self, weights: Tensor) -> Tensor:
         """n h t t -> n t d: each head averages its values, and the heads stand side by side."""
@@ -259,72 +287,71 @@ class Walk:
 
     def score_causes(self) -> list[Cause]:
         return [
-            ("the scores are not divided by √k", lambda: self.scores(1.0)),
-            ("the scores are divided by √d instead of √k", lambda: self.scores(self.config.hidden_size**-0.5)),
-            ("the scores are divided by k instead of √k", lambda: self.scores(1 / self.config.head_size)),
-            ("padding is not masked", lambda: self.scores(masked=0)),
+            Cause("the scores are not divided by √k", partial(self.scores, 1.0)),
+            Cause("the scores are divided by √d instead of √k", partial(self.scores, self.config.hidden_size**-0.5)),
+            Cause("the scores are divided by k instead of √k", partial(self.scores, 1 / self.config.head_size)),
+            Cause("padding is not masked", partial(self.scores, masked=False)),
         ]
 
     def weight_causes(self) -> list[Cause]:
-        causes: list[Cause] = [(about, lambda make=make: self.attention(make())) for about, make in self.score_causes()]  # type: ignore[misc]
-        blocked = ~self.given.mask[:, None, None, :]
-        open_ = self.scores(masked=0)
+        """What may be wrong with the weights: with their scores, which many programs do not keep, or with the
+        softmax."""
+        causes = [Cause(one.about, partial(softmax_of, one.value)) for one in self.score_causes()]
+        unmasked = self.scores(masked=False)
+        padding, tokens = self.padding, ~self.padding
         causes += [
-            ("softmax runs over the queries instead of the keys", lambda: self.scores().softmax(dim=-2)),
-            ("there is no softmax", self.scores),
-            ("padding is masked after the softmax", lambda: open_.softmax(dim=-1).masked_fill(blocked, 0.0)),
-            (
-                "the mask is multiplied instead of added",
-                lambda: (open_ * self.given.mask[:, None, None, :]).softmax(dim=-1),
+            Cause("softmax runs over the queries instead of the keys", lambda: self.scores().softmax(dim=-2)),
+            Cause("there is no softmax", self.scores),
+            Cause("padding is masked after the softmax", lambda: unmasked.softmax(dim=-1).masked_fill(padding, 0.0)),
+            Cause("the mask is multiplied instead of added", lambda: (unmasked * tokens).softmax(dim=-1)),
+            Cause(
+                "1 is added at tokens, where 0 belongs, and 0 at padding", lambda: (unmasked + tokens).softmax(dim=-1)
             ),
-            ("1 is added at tokens, where 0 belongs, and 0 at padding", lambda: (open_ + ~blocked).softmax(dim=-1)),
         ]
         return causes
 
     def context_causes(self) -> list[Cause]:
-        causes: list[Cause] = [(about, lambda make=make: self.merged(make())) for about, make in self.weight_causes()]  # type: ignore[misc]
-        q, k, v = (self.values[name] for name in ("query", "key", "value"))
+        """What may be wrong with the heads' outputs: with their weights, which many programs do not keep, or with how
+        the values are averaged."""
+        causes = [Cause(one.about, partial(self.merged_of, one.value)) for one in self.weight_causes()]
+        q, k, v, weights = (self.values[name] for name in ("query", "key", "value", "weights"))
 
         def mixed_up() -> Tensor:
-            return (self.values["weights"] @ self.heads(v)).flatten(1).view_as(v)
+            return (weights @ self.heads(v)).flatten(1).view_as(v)
 
         def one_head() -> Tensor:
             scores = q @ k.transpose(-1, -2) * self.config.head_size**-0.5
-            return scores.masked_fill(~self.given.mask[:, None, :], LOWEST).softmax(dim=-1) @ v
+            return scores.masked_fill(self.padding[:, 0], LOWEST).softmax(dim=-1) @ v
+
+        def of_keys() -> Tensor:
+            return (weights @ self.heads(k)).transpose(1, 2).flatten(2)
 
         causes += [
-            ("heads are put side by side without swapping heads and tokens first", mixed_up),
-            ("there is one head instead of several", one_head),
-            (
-                "keys are averaged instead of values",
-                lambda: (self.values["weights"] @ self.heads(k)).transpose(1, 2).flatten(2),
-            ),
+            Cause("heads are put side by side without swapping heads and tokens first", mixed_up),
+            Cause("there is one head instead of several", one_head),
+            Cause("keys are averaged instead of values", of_keys),
         ]
         return causes
 
-    def sum_causes(self, part: str, added: str) -> list[Cause]:
-        x, other = self.values[part], self.values[added]
-        causes: list[Cause] = [
-            ("the residual (what went in) is not added", lambda: x),
-            ("the residual is added twice", lambda: x + 2 * other),
-            ("the residual is multiplied", lambda: x * other),
-        ]
-        if added == "attention_norm":
-            causes.append(
-                ("the residual is the layer's input instead of attention's output", lambda: x + self.values["input"])
-            )
-        return causes
+    def merged_of(self, weights: Callable[[], Tensor]) -> Tensor:
+        return self.merged(weights())
+
+    # The feed-forward half.
 
     def activation_causes(self) -> list[Cause]:
         x = self.values["expand"]
         functions: dict[str, Callable[[Tensor], Tensor]] = {
             "GELU": F.gelu,
-            "GELU by tanh": lambda x: F.gelu(x, approximate="tanh"),
+            "GELU by tanh": partial(F.gelu, approximate="tanh"),
             "GELU by a sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
             "ReLU": F.relu,
             "SiLU": F.silu,
             "tanh": torch.tanh,
         }
-        causes: list[Cause] = [("there is no activation", lambda: x)]
-        causes += [(f"the activation is {name}", lambda f=f: f(x)) for name, f in functions.items()]  # type: ignore[misc]
+        causes = [Cause("there is no activation", lambda: x)]
+        causes += [Cause(f"the activation is {name}", partial(one, x)) for name, one in functions.items()]
         return causes
+
+
+def softmax_of(scores: Callable[[], Tensor]) -> Tensor:
+    return scores().softmax(dim=-1)

@@ -80,6 +80,16 @@ class Student(nn.Module):
             state[f"{prefix}interm_dense.bias"] = state["bert_layers.0.interm_dense.bias"]
         self.load_state_dict(state)
 
+    def weights_of(self, scores: Tensor, mask: Tensor) -> Tensor:
+        fault = self.fault
+        if fault == "mask after softmax":
+            return scores.softmax(-1) * mask
+        if fault == "mask multiplied":
+            return (scores * mask).softmax(-1)
+        if fault == "no mask":
+            return scores.softmax(-1)
+        return scores.masked_fill(mask == 0, -1e9).softmax(-2 if fault == "softmax over queries" else -1)
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         fault = self.fault
         positions = torch.arange(input_ids.shape[1]) + (fault == "positions from 1")
@@ -91,8 +101,9 @@ class Student(nn.Module):
         x = self.embed_layer_norm(x)
         mask = attention_mask[:, None, None, :].float()
         for layer in self.bert_layers:
+            before = layer.attention_layer_norm(x) if fault == "norm first" else x
             q, k, v = (
-                getattr(layer.self_attention, name)(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                getattr(layer.self_attention, name)(before).unflatten(-1, (self.heads, -1)).transpose(1, 2)
                 for name in ("query", "key", "value")
             )
             scores = q @ k.transpose(-1, -2)
@@ -100,17 +111,14 @@ class Student(nn.Module):
                 scores = scores / math.sqrt(x.shape[-1])
             elif fault != "no √k":
                 scores = scores / math.sqrt(q.shape[-1])
-            if fault == "mask after softmax":
-                weights = scores.softmax(-1) * mask
-            elif fault == "mask multiplied":
-                weights = (scores * mask).softmax(-1)
-            elif fault == "no mask":
-                weights = scores.softmax(-1)
-            else:
-                weights = scores.masked_fill(mask == 0, -1e9).softmax(-2 if fault == "softmax over queries" else -1)
+            weights = self.weights_of(scores, mask)
             context = weights @ (k if fault == "keys for values" else v)
             context = context.reshape(x.shape) if fault == "heads mixed" else context.transpose(1, 2).flatten(2)
             dense = layer.attention_dense(context)
+            if fault == "norm first":
+                x = x + dense
+                x = x + layer.out_dense(F.gelu(layer.interm_dense(layer.out_layer_norm(x))))
+                continue
             x = layer.attention_layer_norm(dense if fault == "no residual" else x + dense)
             wide = layer.interm_dense(x)
             if fault == "GELU by tanh":
@@ -134,6 +142,7 @@ FAULTS = {  # fault -> (the first wrong part, a word of the cause)
     "softmax over queries": ("layer 1, the heads' outputs, side by side", "over the queries"),
     "keys for values": ("layer 1, the heads' outputs, side by side", "keys are averaged"),
     "heads mixed": ("layer 1, the heads' outputs, side by side", "swapping heads and tokens"),
+    "norm first": ("layer 1, the queries", "LayerNorm stands before it"),
     "no residual": ("layer 1, the sum with the attention's input", "not added"),
     "GELU by tanh": ("layer 1, the activation of the feed-forward layer", "GELU by tanh"),
     "ReLU": ("layer 1, the activation of the feed-forward layer", "ReLU"),
