@@ -1,6 +1,6 @@
 """Benchmark: recipes planted in vectors, which the doctor should name; vectors of others, which it should not.
 
-    python -m bench.doctor [FOLDER …]
+    python -m bench.doctor [FOLDER …] [--cased]
 
 Each FOLDER is an encoder (default: the bundled mini). Each gets three sets of files of sentence-transformers: the mean
 scaled to length 1; the first token with prompts and a default one; a dense layer. transformers computes the vectors of
@@ -216,16 +216,35 @@ def others(bert: bx.Bert, folder: Path, kind: dict[str, Any], count: dict[str, l
     print(f"int8: {answer.said}")
 
 
+def cased(source: Path, folder: Path) -> Path:
+    """Another encoder, made of the one in *source*: its weights are moved so far that it is no revision of that, and
+    its tokenizer keeps capitals."""
+    revision(source, folder, 0.3)
+    file = folder / "tokenizer.json"
+    file.chmod(0o644)
+    content = json.loads(file.read_text("utf-8"))
+    content["normalizer"]["lowercase"] = False
+    file.write_text(json.dumps(content), "utf-8")
+    file = folder / "tokenizer_config.json"
+    file.chmod(0o644)
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"do_lower_case": False}), "utf-8")
+    return folder
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*", type=Path, default=[MINI])
-    folders = parser.parse_args().folders
+    parser.add_argument("--cased", action="store_true", help="also one that is made of the first and keeps capitals")
+    flags = parser.parse_args()
+    folders = list(flags.folders)
     torch.set_num_threads(2)
     transformers.utils.logging.disable_progress_bar()
     print(f"{machine()}\n")
     count: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as temporary:
         opened = []
+        if flags.cased:
+            folders.append(cased(folders[0], Path(temporary) / "cased"))
         for source in folders:
             for name, kind in SETS.items():
                 folder = write_files(source, Path(temporary) / f"{source.name} {name}".replace(" ", "-"), kind)
@@ -248,6 +267,7 @@ def revision(source: Path, folder: Path, noise: float) -> Path:
     from safetensors.torch import load_file
 
     shutil.copytree(source, folder)
+    (folder / "model.safetensors").chmod(0o644)
     torch.manual_seed(0)
     weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
     moved = {

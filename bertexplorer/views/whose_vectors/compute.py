@@ -203,6 +203,10 @@ class Facts(facts.Facts[WhoseVectors]):
         """Its layer; -1 if none was found."""
         return self._result.layer
 
+    def files_distance(self) -> float:
+        """The distance (1 - cosine) of what the files say, on held-out texts; -1 if it makes no such vectors."""
+        return next((one.confirmed for one in self._result.nearest if not one.beside), -1.0)
+
     def recipe(self, rank: int = 1) -> str:
         """The recipe of this rank, the nearest first, in words."""
         return facts.item(self._result.nearest, rank, "recipe").said
