@@ -58,19 +58,15 @@ def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.runs import export as writers
     from bertexplorer.runs.run_folder import Run
     from bertexplorer.runs.service import RunDetail
-    from bertexplorer.store.trained import best_checkpoint, is_run
 
     out: Path = flags.out
     if out.exists():
         raise ExplorerError(f"{out} exists already. Choose another name.")
     kind = out.suffix.lower()  # of anything else, a folder is made
-    best: Path | None
-    if flags.run.startswith("run:"):
-        best = library.find(flags.run)
-    elif is_run(Path(flags.run)):
-        best = best_checkpoint(Path(flags.run))
-    else:
-        best = None
+    best = best_of(library, flags.run)
+    is_encoder = not Path(flags.run).is_dir() or (Path(flags.run) / "config.json").is_file()
+    if best is None and kind == ".onnx" and is_encoder:
+        return export_encoder(library, flags)
     if best is None:
         raise ExplorerError(
             f"There is no run {flags.run!r:.80}. Give its folder, or run:ID as `bertexplorer checkpoints` lists it."
@@ -98,4 +94,37 @@ def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
             shutil.rmtree(partial, ignore_errors=True)
         partial.unlink(missing_ok=True)
     print(f"{out}: the checkpoint {best.name} of {flags.run}", file=sys.stderr)
+    return 0
+
+
+def best_of(library: CheckpointRegistry, run: str) -> Path | None:
+    """The folder of the best checkpoint of *run*; None if there is no such run."""
+    from bertexplorer.store.trained import best_checkpoint, is_run
+
+    if run.startswith("run:"):
+        return library.find(run)
+    return best_checkpoint(Path(run)) if is_run(Path(run)) else None
+
+
+def export_encoder(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
+    """Write a sentence encoder with its pooling as ONNX."""
+    from bertexplorer.model.load import load
+    from bertexplorer.model.onnx import POOLED, export_onnx
+
+    fetch(library, flags.run)
+    folder = library.get(flags.run, "fp32").folder
+    checkpoint = load(folder, name=flags.run, precision="fp32")  # whose weights are not packed for this processor
+    out: Path = flags.out
+    partial = out.with_name(f".{out.name}.partial")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with watched():
+            export_onnx(checkpoint, partial, head=POOLED)
+        partial.rename(out)
+    except OSError as error:
+        raise ExplorerError(f"{out} cannot be written: {error.strerror}. Choose another path.") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    print(f"{out}: {checkpoint.name}, with its pooling: {checkpoint.sentence_encoder}", file=sys.stderr)
+    print(f"note: give it at most {checkpoint.sentence_tokenizer.max_tokens:,} tokens of a text.", file=sys.stderr)
     return 0

@@ -200,12 +200,13 @@ def add_encode(commands: Any) -> None:
 def add_export(commands: Any) -> None:
     export = commands.add_parser(
         "export",
-        help="the best checkpoint of a run, as a folder, a ZIP or ONNX",
+        help="the best checkpoint of a run, as a folder, a ZIP or ONNX; a sentence encoder as ONNX",
         description="A folder or a ZIP opens in transformers, that of a run which learned vectors in "
-        "sentence-transformers too; an .onnx file in onnxruntime.",
+        "sentence-transformers too; an .onnx file in onnxruntime. That of a sentence encoder has its pooling, as the "
+        "output sentence_embedding.",
         epilog="example: bertexplorer export runs/films -o films.zip",
     )
-    export.add_argument("run", help="the folder of a run, or run:ID")
+    export.add_argument("run", help="the folder of a run, or run:ID; for ONNX also the name of a sentence encoder")
     export.add_argument("-o", "--out", type=Path, required=True, help="a new folder, or a file: NAME.zip, NAME.onnx")
     export.add_argument(
         "--with-rows", action="store_true", help="also the validation rows with their answers, which are your own texts"

@@ -86,10 +86,10 @@ def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool =
 
 
 def onnx_to(path: Callable[[], Path], detail: RunDetail) -> Path:
-    """The checkpoint with its head for onnxruntime, without one if the run learned vectors. *path*: names the file.
-    Raises ExplorerError for a run whose answers need more than an encoder and one head."""
+    """The checkpoint with its head for onnxruntime, with its pooling if the run learned vectors. *path*: names the
+    file. Raises ExplorerError for a run whose answers need more than an encoder and one head."""
     from bertexplorer.model.load import load
-    from bertexplorer.model.onnx import export_onnx
+    from bertexplorer.model.onnx import POOLED, export_onnx
 
     best = best_folder(detail)
     can = task_of(json.loads((best / "task.json").read_text("utf-8"))["task"]).can
@@ -99,7 +99,11 @@ def onnx_to(path: Callable[[], Path], detail: RunDetail) -> Path:
             "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."
         )
     file = path()
-    export_onnx(load(best, precision="fp32"), file, head="" if "vectors" in can else None)
+    checkpoint = load(best, precision="fp32")
+    head = None
+    if "vectors" in can:
+        head = POOLED if checkpoint.sentence_encoder else ""
+    export_onnx(checkpoint, file, head=head)
     return file
 
 

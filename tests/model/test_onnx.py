@@ -9,10 +9,13 @@ import pytest
 import torch
 from jaxtyping import config
 
+from bertexplorer import engine
+from bertexplorer.cli import main
+from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
-from bertexplorer.model.onnx import export_onnx
+from bertexplorer.model.onnx import POOLED, export_onnx
 from tests import tiny as recipes
 from tests.conftest import Tiny
 from tests.tolerance import assert_same
@@ -91,3 +94,37 @@ def test_a_run_of_vectors_is_exported_without_a_head(tiny: Tiny, tmp_path: Path)
     with torch.no_grad():
         expected = checkpoint.encoder(torch.from_numpy(ids)).hidden[-1]
     assert_same(checkpoint.config, torch.from_numpy(session.run(None, given)[0]), expected)
+
+
+@pytest.mark.parametrize(
+    "pooling", [["cls"], ["mean"], ["max"], ["mean_sqrt_len_tokens"], ["weightedmean"], ["lasttoken"], ["cls", "mean"]]
+)
+def test_the_file_of_a_sentence_encoder_has_its_pooling(pooling: list[str], tmp_path: Path) -> None:
+    folder = recipes.write(tmp_path / "bert", "bert", num_hidden_layers=1)
+    recipes.write_sentence_encoder(folder, {"pooling_mode": pooling}, dense=["Tanh"] if pooling == ["mean"] else [])
+    checkpoint = load(folder, precision="fp32")
+    names = export_onnx(checkpoint, tmp_path / "model.onnx", head=POOLED)
+    assert names == ("last_hidden_state", "sentence_embedding")
+    texts = ["a cat sat on the mat", "paris"]
+    encodings = [checkpoint.sentence_tokenizer.encode(text) for text in texts]
+    ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, torch.device("cpu"))
+    assert mask is not None
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    given = {"input_ids": ids, "attention_mask": mask.long(), "token_type_ids": segments}
+    _, found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
+    wanted = engine.sentence_vectors(checkpoint, encodings, layer=1, pooling="own")
+    assert_same(checkpoint.config, torch.from_numpy(found), wanted)
+
+
+def test_a_checkpoint_without_pooling_has_none_in_its_file(tiny: Tiny, tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match="no pooling of its own"):
+        export_onnx(load(tiny("bert"), precision="fp32"), tmp_path / "model.onnx", head=POOLED)
+
+
+def test_the_command_exports_a_sentence_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recipes.write_sentence_encoder(recipes.write(tmp_path / "bert", "bert", num_hidden_layers=1), {})
+    assert main(["export", str(folder), "-o", str(tmp_path / "out.onnx")]) == 0
+    assert "with its pooling: the mean over all tokens" in capsys.readouterr().err
+    outputs = onnxruntime.InferenceSession(str(tmp_path / "out.onnx")).get_outputs()
+    assert [entry.name for entry in outputs] == ["last_hidden_state", "sentence_embedding"]
+    assert main(["export", str(tmp_path / "nothing"), "-o", str(tmp_path / "b.onnx")]) == 2
