@@ -19,6 +19,7 @@ canary.py      texts, vectors and their recipe in a file, to be checked later
 The states of a BERT that someone wrote are compared part by part, each computed from what theirs has before it.
 
 names.py       the names of its parts in other programs
+guess.py       … and by their weights or values, where a name is not known
 walk.py        the walk through the parts, and what explains a part that differs
 module.py      states of a module or a file, and the answer
 """

@@ -13,6 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from bertexplorer.diagnosis.guess import guess_modules, guess_tensors
 from bertexplorer.diagnosis.names import WORDS, Part, check_names, parts_of
 from bertexplorer.diagnosis.walk import Input, Step, Walk, check_architecture
 from bertexplorer.engine.collate import collate
@@ -20,6 +21,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 
 TEXTS = ("The bank raised its rates, and savers were glad.", "A cat sleeps.")  # of two lengths: one is padded
+LISTED = 8  # names that were guessed, in a note
 MAX_FILE = 2_000_000_000  # bytes of a file of states
 IDS = ("input_ids", "ids")  # the names of an argument, or of a tensor in a file
 MASK = ("attention_mask", "mask")
@@ -55,14 +57,19 @@ def examine_module(
     was said if it was on."""
     check_architecture(checkpoint)
     given = encode(checkpoint, texts or TEXTS)
-    check_names(names, (name for name, _ in module.named_modules()))
+    own = [name for name, _ in module.named_modules() if name]
+    check_names(names, own)
+    guessed = guess_modules(checkpoint, module, [name for name in own if parts_of(name, names) == (None, None)])
     notes = []
+    if guessed:
+        parts = {name: parts_of(known, {})[1] for name, known in guessed.items()}
+        notes.append(f"Known by their weights: {listed(parts)}.")
     was_training = module.training
     if any(one.training and isinstance(one, nn.Dropout) and one.p for one in module.modules()):
         notes.append("Dropout is on, so each pass gives other numbers: call model.eval(). It is off for what follows.")
     module.eval()
     try:
-        states = trace(module, given, names)
+        states = trace(module, given, {**guessed, **names})
     finally:
         module.train(was_training)
     return answer(checkpoint, states, given, notes)
@@ -80,16 +87,40 @@ def examine_file(checkpoint: Checkpoint, file: Path, texts: Sequence[str], names
         )
     given = encode(checkpoint, texts) if ids is None else input_of(checkpoint, tensors, ids)
     check_names(names, tensors)
+    # 1. Those that are known by their names.
     states: dict[Part, Tensor] = {}
-    unknown = []
+    unknown: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         _, made = parts_of(name, names)
         if made is not None:
             states[made] = tensor
         elif name not in (*IDS, *MASK, *SEGMENTS):
-            unknown.append(name)
-    notes = [f"Not known by their names: {', '.join(sorted(unknown))[:300]}."] if unknown else []
+            unknown[name] = tensor
+    # 2. Those that are known by their values.
+    notes = []
+    if unknown:
+        ours = {part: tensor for part, tensor in own_states(checkpoint, given).items() if part not in states}
+        guessed = guess_tensors(ours, unknown)
+        states |= {part: unknown.pop(name) for name, part in guessed.items()}
+        if guessed:
+            notes.append(f"Known by their values: {listed(guessed)}.")
+    if unknown:
+        notes.append(f"Not known by their names: {', '.join(sorted(unknown))[:300]}.")
     return answer(checkpoint, states, given, notes)
+
+
+def listed(parts: Mapping[str, Part | None]) -> str:
+    """Names with the parts that they were taken for, in a sentence."""
+    some = [f"{name} is {part}" for name, part in list(parts.items())[:LISTED]]
+    more = f"; and {len(parts) - LISTED:,} more" if len(parts) > LISTED else ""
+    return f"{'; '.join(some)}{more}"
+
+
+def own_states(checkpoint: Checkpoint, given: Input) -> dict[Part, Tensor]:
+    """What the checkpoint itself computes in every part."""
+    walk = Walk(checkpoint, {}, given)
+    walk.run()
+    return walk.own
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:

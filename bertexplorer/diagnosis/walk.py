@@ -86,6 +86,7 @@ class Walk:
         self.padding = ~given.mask[:, None, None, :]  # n 1 1 t
         self.weights = {name: tensor.float() for name, tensor in checkpoint.encoder.state_dict().items()}
         self.values: dict[str, Tensor] = {}  # the latest of each part: theirs, or ours where they have none
+        self.own: dict[Part, Tensor] = {}  # each part as computed here
         self.activation = ACTIVATIONS[self.config.activation]
 
     @torch.inference_mode()
@@ -108,6 +109,7 @@ class Walk:
         """Compare a part, if they have it, and go on from theirs."""
         theirs = self.theirs.get(part)
         self.values[part.name] = ours.value
+        self.own[part] = ours.value
         if theirs is None:
             return
         if theirs.shape != ours.value.shape:

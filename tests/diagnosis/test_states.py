@@ -228,3 +228,31 @@ def test_modules_that_cannot_be_compared(tiny: Tiny) -> None:
         bx.doctor_states(tiny("modernbert"), Student(tiny("bert")))
     with pytest.raises(ExplorerError, match="There is no 'x'"):
         bx.doctor_states(tiny("bert"), Student(tiny("bert")), names={"x": "layers.0.query"})
+
+
+def test_modules_of_other_names_are_known_by_their_weights(tiny: Tiny) -> None:
+    folder = tiny("bert")
+    student = Student(folder, "no bias")
+    for i, layer in enumerate(student.bert_layers):
+        setattr(student, f"block{i}", layer)
+    layers = list(student.bert_layers)
+    del student.bert_layers
+    student.bert_layers = layers  # type: ignore[assignment] # a plain list, whose modules have no name of the course
+    answer = bx.doctor_states(folder, student)
+    assert answer.first == "layer 2, the second feed-forward layer", answer.said
+    assert "block0.self_attention.query is layer 1, the queries" in answer.notes[0]
+
+
+def test_tensors_of_other_names_are_known_by_their_values(tiny: Tiny, tmp_path: Path) -> None:
+    folder = tiny("bert")
+    student = Student(folder, "no √k").eval()
+    ids = torch.tensor([[2, 5, 6, 7, 3]])
+    kept = {"input_ids": ids}
+    watched = {"q0": student.bert_layers[0].self_attention.query, "d0": student.bert_layers[0].attention_dense}
+    for name, module in watched.items():
+        module.register_forward_hook(lambda _, __, out, name=name: kept.__setitem__(name, out.clone()))
+    with torch.inference_mode():
+        student(ids, torch.ones_like(ids))
+    save_file({**kept, "odd": torch.randn(1, 5, 32)}, tmp_path / "dump.safetensors")
+    answer = bx.doctor_states(folder, tmp_path / "dump.safetensors")
+    assert "q0 is layer 1, the queries" in answer.notes[0] and "odd" in answer.notes[-1]
