@@ -34,6 +34,7 @@ EXPLAINED = 3.0  # a precision explains a distance if it makes it so many times 
 USUAL = 3.0  # … or, if its errors depend on the order of sums, if it moves our own vectors nearly as far
 SHUFFLED = 0.02  # a vector nearer than this to that of another text belongs to it
 KEPT = 40  # recipes that are tried on the texts that confirm
+PRECISE = 10  # of these, that are tried in other precisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +264,7 @@ class Search:
         """The *nearest* recipes in the precision that explains their distances, nearest first; none if none does."""
         rows = list(nearest[0].distances)
         finding = [row for row in rows if row not in confirming]
-        several = [one for one in nearest[:KEPT] if one.distances.keys() >= set(rows)]
+        several = [one for one in nearest[:PRECISE] if one.distances.keys() >= set(rows)]
 
         def compute(precision: str) -> tuple[list[Candidate], Candidate]:
             """(the recipes in *precision*, nearest first; the nearest in fp32)"""
