@@ -133,6 +133,7 @@ def test_the_exported_python_has_every_side(
 def test_exports_of_uploaded_rows_name_their_file(answerer: Answerer, tmp_path: Path) -> None:
     here = copy(answerer)
     here.rows = RowUploads(tmp_path)
+    here.stores = {**answerer.stores, "rows": here.rows}
     key, _ = here.save_upload(here.rows, b"good,bad\nThe cat sat.,The cat sit.\n", "crows.csv")
     state = replace(SUITE, options={**SUITE.options, "rows": key}, against="")
     options = json.loads(here.export(state, "json")[1])["options"]
