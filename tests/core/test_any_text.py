@@ -88,7 +88,9 @@ def no_constant(name: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_any_input_gives_an_answer_or_an_error(answerer: Answerer, view: str) -> None:
-    @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
+    few = 4 if VIEWS[view].slow else 10
+
+    @hypothesis_settings(max_examples=MANY or few, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
     def check_any(state: State) -> None:
         answer = answerer.answer(state)

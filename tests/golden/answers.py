@@ -32,7 +32,14 @@ from tests.golden.runs import of_runs
 from tests.server.conftest import SIGNER, Listening
 
 OTHER_TEXT = "The old doctor went to the [MASK] near the river."
-LONG = {"suite", "probe", "counterfactuals", "referee", "saliency"}  # views whose first example alone is compared
+LONG = {
+    "suite",
+    "probe",
+    "counterfactuals",
+    "referee",
+    "saliency",
+    "whose-vectors",
+}  # views whose first example alone is compared
 COMMANDS = (
     "serve",
     "train",

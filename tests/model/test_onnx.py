@@ -16,6 +16,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.onnx import POOLED, export_onnx
+from bertexplorer.model.sentence_encoder import MODES
 from tests import tiny as recipes
 from tests.conftest import Tiny
 from tests.tolerance import assert_same
@@ -45,17 +46,17 @@ FAMILIES = (
     "jina",
     "eurobert",
 )
+FEW_LAYERS = {"modernbert": 3}  # with global and local attention
 OWN_POOLING = ("bert-mlm", "albert", "modernbert", "eurobert")  # of a classifier: the other families share these
 WITH = [*((family, "") for family in FAMILIES), *((family, "sequence_classifier") for family in OWN_POOLING)]
 
 
 @pytest.mark.parametrize(("family", "head"), [*WITH, ("bert-mlm", "span"), ("modernbert", "span")])
-def test_the_file_gives_the_outputs_of_the_checkpoint(tiny: Tiny, tmp_path: Path, family: str, head: str) -> None:
-    if not head:
-        checkpoint = load(tiny(family), precision="fp32")
-    else:  # on one layer: tracing an encoder takes seconds, and the test without a head covers it
-        folder = recipes.write(tmp_path / family, family, num_hidden_layers=1)
-        checkpoint = load(folder, precision="fp32")
+def test_the_file_gives_the_outputs_of_the_checkpoint(tmp_path: Path, family: str, head: str) -> None:
+    layers = 1 if head else FEW_LAYERS.get(family, 2)  # tracing an encoder takes seconds
+    name = "n_layers" if family == "distilbert" else "num_hidden_layers"
+    checkpoint = load(recipes.write(tmp_path / family, family, **{name: layers}), precision="fp32")
+    if head:
         labels = ("a", "b", "c") if head == "sequence_classifier" else ()
         checkpoint = with_heads(checkpoint, [head], seed=1, labels=labels)
     names = export_onnx(checkpoint, tmp_path / "model.onnx")
@@ -96,12 +97,11 @@ def test_a_run_of_vectors_is_exported_without_a_head(tiny: Tiny, tmp_path: Path)
     assert_same(checkpoint.config, torch.from_numpy(session.run(None, given)[0]), expected)
 
 
-@pytest.mark.parametrize(
-    "pooling", [["cls"], ["mean"], ["max"], ["mean_sqrt_len_tokens"], ["weightedmean"], ["lasttoken"], ["cls", "mean"]]
-)
-def test_the_file_of_a_sentence_encoder_has_its_pooling(pooling: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("pooling", "dense"), [(list(MODES), []), (["mean"], ["Tanh"])])
+def test_the_file_of_a_sentence_encoder_has_its_pooling(pooling: list[str], dense: list[str], tmp_path: Path) -> None:
+    """All modes beside each other, so that the encoder is traced once."""
     folder = recipes.write(tmp_path / "bert", "bert", num_hidden_layers=1)
-    recipes.write_sentence_encoder(folder, {"pooling_mode": pooling}, dense=["Tanh"] if pooling == ["mean"] else [])
+    recipes.write_sentence_encoder(folder, {"pooling_mode": pooling}, dense=dense)
     checkpoint = load(folder, precision="fp32")
     names = export_onnx(checkpoint, tmp_path / "model.onnx", head=POOLED)
     assert names == ("last_hidden_state", "sentence_embedding")
