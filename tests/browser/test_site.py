@@ -119,8 +119,7 @@ def test_a_view_answers_as_the_server_does(exact_page: Page, view: str) -> None:
     assert not changes
 
 
-@pytest.mark.parametrize("merge", [True, False])
-@pytest.mark.parametrize("repeated", [1, 40])
+@pytest.mark.parametrize(("repeated", "merge"), [(1, True), (1, False), (40, True)])
 def test_a_word_of_several_pieces_is_hidden_as_on_the_server(exact_page: Page, merge: bool, repeated: int) -> None:
     """Alone in a short text, together with its neighbours in a long one."""
     text = "The plot was unfathomably [MASK]. " + "Nobody cultivates unbelievably old films. " * repeated
