@@ -178,6 +178,16 @@ def add_site(commands: Any) -> None:
         help="how the weights travel; auto: the smallest of which no answer suffers",
     )
     site.add_argument("--address", default="", metavar="URL", help="where it will be, for previews of its link")
+    site.add_argument(
+        "--views",
+        nargs="+",
+        default=(),
+        metavar="VIEW",
+        help="the views to offer, such as attention, besides those that its lessons show; without it, all",
+    )
+    site.add_argument(
+        "--lessons", nargs="*", metavar="LESSON", help="the lessons to offer, such as welcome, or none; without it, all"
+    )
 
 
 def add_encode(commands: Any) -> None:

@@ -13,7 +13,16 @@ def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     """Write the site, and say how large it is and how to see it."""
     fetch(library, flags.checkpoint)
     kind = None if flags.weights == "auto" else flags.weights
-    written = write(library, flags.out, flags.checkpoint, kind, address=flags.address, tell=tell)
+    written = write(
+        library,
+        flags.out,
+        flags.checkpoint,
+        kind,
+        address=flags.address,
+        views=flags.views,
+        lessons=flags.lessons,
+        tell=tell,
+    )
     tell("")
     measured = ""
     if written["masks"]:
@@ -23,7 +32,8 @@ def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}{measured}.",
         file=sys.stderr,
     )
-    left_out = ", ".join(written["left_out"])
-    print(f"Left out, as this checkpoint or a browser does not answer them: {left_out}.", file=sys.stderr)
+    if written["left_out"]:
+        left_out = ", ".join(written["left_out"])
+        print(f"Left out, as this checkpoint or a browser does not answer them: {left_out}.", file=sys.stderr)
     print(f"python -m http.server --directory {flags.out}")
     return 0

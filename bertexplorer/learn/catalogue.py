@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +31,7 @@ class LessonCatalogue:
 
     folders: tuple[Path, ...]
     uploads: Path | None = None  # the folder of uploaded lessons
+    chosen: tuple[str, ...] | None = None  # the slugs of those to offer; None: all
 
     @classmethod
     def of(cls, settings: Settings) -> LessonCatalogue:
@@ -67,7 +69,14 @@ class LessonCatalogue:
             for path in sorted(folder.glob("*.md"))
             if (match := NAME.fullmatch(path.name)) and not match[3]
         ]
-        return {slug: path for _, slug, path in sorted(numbered, key=lambda item: item[0])}
+        found = {slug: path for _, slug, path in sorted(numbered, key=lambda item: item[0])}
+        return found if self.chosen is None else {slug: found[slug] for slug in self.chosen}
+
+    def only(self, slugs: Sequence[str]) -> LessonCatalogue:
+        """The lessons *slugs* of these, in that order. Raises ExplorerError for one that does not exist."""
+        for slug in slugs:
+            self.lesson(slug)
+        return replace(self, chosen=tuple(dict.fromkeys(slugs)))
 
     @cached_property
     def lessons(self) -> dict[str, ParsedLesson]:

@@ -10,7 +10,7 @@ import json
 import posixpath
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -55,6 +55,8 @@ def write(
     kind: weights.Kind | None = None,
     *,
     address: str = "",
+    views: Sequence[str] = (),
+    lessons: Sequence[str] | None = None,
     tell: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
     """Write the site of the checkpoint *name* (by default the page's own) into *out*, an empty folder or that of an
@@ -62,7 +64,8 @@ def write(
     whole and of a first visit, and the titles of the views that are left out.
 
     *kind*: how the weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where
-    the site will be, which previews of a link need. *tell* hears what is being done. Raises ExplorerError for a folder
+    the site will be, which previews of a link need. *views*: those to offer, besides those that its lessons show; none:
+    all. *lessons*: those to offer; None: all. *tell* hears what is being done. Raises ExplorerError for a folder
     that has other files, and for a checkpoint that a browser could not run.
 
         write(bx.library(), Path("public"))["bytes"]"""
@@ -77,6 +80,8 @@ def write(
     tell("Reading the checkpoint")
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
     catalogue = LessonCatalogue.of(library.settings)
+    catalogue = catalogue if lessons is None else catalogue.only(lessons)
+    wanted = chosen_views(views, catalogue)
     tell("Measuring what fewer bits change")
     with torch_threads(1):  # hundreds of short passes
         choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
@@ -97,14 +102,14 @@ def write(
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
     answerer = Answerer(with_checkpoint(library, checkpoint))
-    first = suited(answerer, replace(opening(library.settings), checkpoint=name, precision="fp32"))
+    first = suited(answerer, wanted, replace(opening(library.settings), checkpoint=name, precision="fp32"))
 
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
     with torch_threads(1):  # thousands of short passes
-        recorded = record(answerer, catalogue, first, described["card"], keep, tell)
-        openings = record_openings(answerer, first, described["card"], keep)
+        recorded = record(answerer, catalogue, wanted, first, described["card"], keep, tell)
+        openings = record_openings(answerer, wanted, first, described["card"], keep)
         write_lessons(answerer, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
@@ -114,8 +119,17 @@ def write(
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
-    left_out = [view.title for name, view in VIEWS.items() if name not in shown]
+    left_out = [VIEWS[name].title for name in wanted if name not in shown]
     return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, "left_out": left_out, **sizes(out)}
+
+
+def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
+    """The views of a site: *views* and those that its lessons show, in their usual order; without *views* all. Raises
+    ExplorerError for one that does not exist."""
+    for name in views:
+        if name not in VIEWS:
+            raise ExplorerError(f"There is no view {name!r:.60}; wanted one of {', '.join(VIEWS)}.")
+    return [name for name in VIEWS if not views or name in views or name in catalogue.by_view]
 
 
 def check_size(checkpoint: Checkpoint) -> None:

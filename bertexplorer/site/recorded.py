@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
@@ -34,15 +34,17 @@ NOT_DRAWN = {"switchboard": {"controls": 0}}  # what a browser leaves out of an 
 def record(
     answerer: Answerer,
     catalogue: LessonCatalogue,
+    views: Sequence[str],
     first: State,
     card: dict[str, Any],
     write: Callable[[str, Any], None],
     tell: Callable[[str], None],
 ) -> dict[str, str]:
-    """Record the answers to states that a browser cannot compute. *write* stores a part by its name. Returns the name
-    of the answer to each state, by `key_of`. *card*: what the page shows of the site's checkpoint."""
+    """Record the answers to states of *views* and of lessons that a browser cannot compute. *write* stores a part by
+    its name. Returns the name of the answer to each state, by `key_of`. *card*: what the page shows of the site's
+    checkpoint."""
     wanted: dict[str, tuple[State, bool]] = {}
-    for state, of_example in states(answerer, catalogue, first):
+    for state, of_example in states(answerer, catalogue, views, first):
         wanted.setdefault(key_of(state), (state, of_example))
 
     def record_one(key: str) -> bool:
@@ -63,12 +65,12 @@ def record(
 
 
 def record_openings(
-    answerer: Answerer, first: State, card: dict[str, Any], write: Callable[[str, Any], None]
+    answerer: Answerer, views: Sequence[str], first: State, card: dict[str, Any], write: Callable[[str, Any], None]
 ) -> dict[str, str]:
-    """Record what a visitor sees first, who then need not wait for the checkpoint. Returns the name of the answer to
-    each state, by `key_of`."""
+    """Record what a visitor of *views* sees first, who then need not wait for the checkpoint. Returns the name of the
+    answer to each state, by `key_of`."""
     known: dict[str, str] = {}
-    for state in openings(first):
+    for state in openings(views, first):
         as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(state.view, {})})
         answer = answer_to(answerer, first, as_computed)
         if answer:
@@ -80,22 +82,25 @@ def record_openings(
     return known
 
 
-def suited(answerer: Answerer, first: State) -> State:
-    """What a visitor sees first: *first*, or, where the checkpoint does not answer that, the first example of a view
-    that it answers. Of an encoder without heads this is the similarity of two sentences."""
-    if answer_to(answerer, first, first):
+def suited(answerer: Answerer, views: Sequence[str], first: State) -> State:
+    """What a visitor sees first: *first*, or, where it is not among *views* or the checkpoint does not answer it, the
+    first example of one that it answers. Of an encoder without heads this is the similarity of two sentences."""
+    if first.view in views and answer_to(answerer, first, first):
         return first
-    for view in ("sentence-similarity", *filter(offered, VIEWS)):
+    candidates = list(filter(offered, views))
+    if first.view in views:
+        candidates.sort(key=lambda name: name != "sentence-similarity")
+    for view in candidates:
         state = with_example(VIEWS[view].examples[0], replace(first, view=view, options=defaults_of(view)))
         if answer_to(answerer, first, state):
             return state
     raise ExplorerError(f"{first.checkpoint} answers no view that runs in a browser. Choose another checkpoint.")
 
 
-def openings(first: State) -> Iterator[State]:
-    """Each view that runs in a browser with its first example, as a link opens it, and with the text of the page, as
-    who changes the view gets it."""
-    for view in filter(offered, VIEWS):
+def openings(views: Sequence[str], first: State) -> Iterator[State]:
+    """Each of *views* that runs in a browser with its first example, as a link opens it, and with the text of the page,
+    as who changes the view gets it."""
+    for view in filter(offered, views):
         start = replace(first, view=view, options=defaults_of(view))
         yield start
         example = VIEWS[view].examples[0]
@@ -135,9 +140,12 @@ def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | Non
     return answer
 
 
-def states(answerer: Answerer, catalogue: LessonCatalogue, first: State) -> Iterator[tuple[State, bool]]:
+def states(
+    answerer: Answerer, catalogue: LessonCatalogue, views: Sequence[str], first: State
+) -> Iterator[tuple[State, bool]]:
     """The states to record, and whether each is an example of its view."""
-    for name, view in VIEWS.items():
+    for name in views:
+        view = VIEWS[name]
         start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
         for example in view.examples:
             if not runs_here(name, example):

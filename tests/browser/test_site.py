@@ -516,15 +516,13 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     context.close()
 
 
-def write_small(
-    source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, kind: weights.Kind = "fp32"
-) -> dict[str, Any]:
+def write_small(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **chosen: Any) -> dict[str, Any]:
     """Write the site of another checkpoint, without recorded answers and lessons."""
     monkeypatch.setattr(folders, "record", lambda *given: {})
     monkeypatch.setattr(folders, "write_lessons", lambda *given: None)
     config.update("jaxtyping_disable", True)  # sizes are symbols while the graphs are traced
     try:
-        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, str(source), kind)
+        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, str(source), "fp32", **chosen)
     finally:
         config.update("jaxtyping_disable", False)
 
@@ -545,6 +543,20 @@ def test_a_checkpoint_of_another_family(
         page.goto(f"{address}?view=next-sentence")
         expect(page.locator("#message")).to_contain_text("There is no view 'next-sentence'")
         page.wait_for_selector(PAINTED)
+
+
+def test_a_site_offers_the_views_that_were_chosen(
+    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that its lessons show are there as well."""
+    out = tmp_path / "public"
+    written = write_small(tiny("bert"), out, monkeypatch, views=["attention", "layers"], lessons=[])
+    assert written["left_out"] == []
+    assert list(json.loads((out / "data" / "page.json").read_text("utf-8"))["views"]) == ["attention", "layers"]
+    with served(out) as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        page.get_by_role("button", name="All views").click()
+        expect(page.locator("dialog [data-view]")).to_have_count(2)
 
 
 ENCODERS: dict[str, dict[str, Any]] = {

@@ -1,0 +1,29 @@
+"""Which views and lessons a site offers."""
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
+from bertexplorer.site.folder import chosen_views
+from bertexplorer.views import VIEWS
+
+ALL = LessonCatalogue((BUNDLED,))
+
+
+def test_a_site_has_all_views_unless_some_are_chosen() -> None:
+    assert chosen_views((), ALL) == list(VIEWS)
+    assert chosen_views(("layers", "attention"), ALL.only(())) == ["attention", "layers"]
+
+
+def test_the_views_of_its_lessons_are_there_too() -> None:
+    lessons = ALL.only(("three-vectors",))
+    assert list(lessons.lessons) == ["three-vectors"]
+    assert lessons.by_view
+    assert set(chosen_views(("attention",), lessons)) == {"attention", *lessons.by_view}
+
+
+def test_what_does_not_exist_is_named() -> None:
+    with pytest.raises(ExplorerError, match="There is no view 'heads'"):
+        chosen_views(("heads",), ALL)
+    with pytest.raises(ExplorerError, match="There is no lesson 'weather'"):
+        ALL.only(("weather",))
