@@ -81,7 +81,8 @@ def write(
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
     catalogue = LessonCatalogue.of(library.settings)
     catalogue = catalogue if lessons is None else catalogue.only(lessons)
-    wanted = chosen_views(views, catalogue)
+    chosen_ones = chosen_views(views, catalogue)
+    wanted = [name for name in chosen_ones if name not in not_followed(checkpoint)]
     tell("Measuring what fewer bits change")
     with torch_threads(1):  # hundreds of short passes
         choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
@@ -119,7 +120,7 @@ def write(
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
-    left_out = [VIEWS[name].title for name in wanted if name not in shown]
+    left_out = [VIEWS[name].title for name in chosen_ones if name not in shown]
     return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, "left_out": left_out, **sizes(out)}
 
 
@@ -130,6 +131,13 @@ def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
         if name not in VIEWS:
             raise ExplorerError(f"There is no view {name!r:.60}; wanted one of {', '.join(VIEWS)}.")
     return [name for name in VIEWS if not views or name in views or name in catalogue.by_view]
+
+
+def not_followed(checkpoint: Checkpoint) -> set[str]:
+    """The views whose scripts would answer otherwise than a server: without an MLM head a server reads another head,
+    and positions that turn or shift the scores of attention are not taken apart in a browser."""
+    views = set() if "masked_lm" in checkpoint.heads else {"layers", "saliency", "switchboard"}
+    return views | {"query-key"} if checkpoint.config.rope_theta or checkpoint.config.relative else views
 
 
 def check_size(checkpoint: Checkpoint) -> None:

@@ -527,19 +527,39 @@ def write_small(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **chos
         config.update("jaxtyping_disable", False)
 
 
+SAID = {  # view -> texts and settings of which a browser says what the package says
+    "search": (("The cat sat on the mat.",), {}),
+    "input-vectors": (("The cat sat on the mat.",), {}),
+    "attention": (("The cat sat.",), {}),
+    "attention-flow": (("The cat sat.",), {}),
+    "layers": (("The cat sat on the [MASK].",), {}),
+    "saliency": (("The cat sat on the [MASK].",), {"method": "occlusion"}),
+    "sentence-similarity": (("The cat sat.", "A dog."), {}),
+    "forward-pass": (("The cat [MASK].",), {}),
+    "word-path": (("The bank. A bank.",), {}),
+}
+
+
+@pytest.mark.parametrize("family", ["distilbert", "mpnet", "nomic"])
 def test_a_checkpoint_of_another_family(
-    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    family: str, browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DistilBERT has no segments and no next-sentence head. What needs the head is left out; the rest is as usual."""
-    written = write_small(tiny("distilbert"), tmp_path / "public", monkeypatch)
+    """DistilBERT has no segments and no next-sentence head; MPNet's scores depend on distances; Nomic's positions turn
+    the vectors. What needs the head is left out; the rest is as usual."""
+    written = write_small(tiny(family), tmp_path / "public", monkeypatch)
     assert "Next sentence" in written["left_out"] and "One mask" not in written["left_out"]
-    bert = bx.load(tiny("distilbert"), precision="fp32")
+    assert ("Query and key" in written["left_out"]) is (family != "distilbert")
+    bert = bx.load(tiny(family), precision="fp32")
     with served(tmp_path / "public") as address, opened(browser, address) as page:
         page.wait_for_selector(PAINTED)
         found = rows_of(page, {"view": "fill-mask", "text": "The cat sat on the [MASK].", "options": {}})
         wanted = bert.fill_mask("The cat sat on the [MASK].").rows
         assert [row["token"] for row in found] == [row["token"] for row in wanted]
         assert [row["probability"] for row in found] == pytest.approx([row["probability"] for row in wanted], rel=1e-4)
+        for view, (texts, options) in SAID.items():
+            state = {"view": view, "text": texts[0], "pair": "".join(texts[1:]), "options": options}
+            answer = ask(page, "view", {"body": {"state": state}})["answer"]
+            assert answer.get("said") == bert.analyse(view.replace("-", "_"), *texts, **options).said, answer
         page.goto(f"{address}?view=next-sentence")
         expect(page.locator("#message")).to_contain_text("There is no view 'next-sentence'")
         page.wait_for_selector(PAINTED)

@@ -4,8 +4,10 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
-from bertexplorer.site.folder import chosen_views
+from bertexplorer.model.load import load
+from bertexplorer.site.folder import chosen_views, not_followed
 from bertexplorer.views import VIEWS
+from tests.conftest import Tiny
 
 ALL = LessonCatalogue((BUNDLED,))
 
@@ -27,3 +29,16 @@ def test_what_does_not_exist_is_named() -> None:
         chosen_views(("heads",), ALL)
     with pytest.raises(ExplorerError, match="There is no lesson 'weather'"):
         ALL.only(("weather",))
+
+
+@pytest.mark.parametrize(
+    ("family", "views"),
+    [
+        ("bert", set()),
+        ("mpnet", {"query-key"}),
+        ("nomic", {"query-key"}),
+        ("electra-discriminator", {"layers", "saliency", "switchboard"}),
+    ],
+)
+def test_what_a_script_would_compute_otherwise_is_left_out(family: str, views: set[str], tiny: Tiny) -> None:
+    assert not_followed(load(tiny(family), precision="fp32")) == views
