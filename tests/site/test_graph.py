@@ -45,7 +45,7 @@ def check(checkpoint: Checkpoint, graphs: Graphs) -> None:
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
     segments = torch.zeros_like(ids)
-    segments[:, 4:] = 1 if shape.num_segments else 0
+    segments[:, 4:] = 1 if shape.num_segments > 1 else 0
     heads = torch.ones(2, shape.num_layers, shape.num_heads)
     heads[0, 0, 1] = 0
     with torch.no_grad():
