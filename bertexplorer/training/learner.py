@@ -101,7 +101,8 @@ class Learner(ABC):
 
     @abstractmethod
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The answers that the playground shows for rows without labels."""
+        """The answers that the playground shows for rows without labels. A list of dicts under `labels` is shown as
+        shares; anything else as a table."""
 
     def in_batches(
         self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], max_tokens: int = AT_ONCE

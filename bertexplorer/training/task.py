@@ -46,7 +46,10 @@ class Confusion:
 @dataclass(frozen=True)
 class Evaluation:
     """The result of an evaluation. *rows*: per example its line, input, gold and predicted, as plain JSON; *tables*:
-    further tables by title, such as one row per class."""
+    further tables by title, such as one row per class.
+
+    Two runs are compared row by row by the first of these columns: `f1`, `score` and `right`, of which more is better,
+    and `loss`, of which less is (finetuning/compare.py). So a predicted number is not called `score`."""
 
     metrics: dict[str, float]
     rows: list[dict[str, Any]]

@@ -28,13 +28,10 @@ def main(folder: Path, views: list[str]) -> int:
     """Returns the number of examples that differ."""
     write_scripts(folder)
     library, wrong = CheckpointRegistry(Settings()), 0
-    recorded, site = (
-        json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("recorded", "site")
-    )
+    site, before = (json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("site", "page"))
     catalogue, first = LessonCatalogue.of(library.settings), opening(library.settings)
-    write_json(
-        folder / "data" / "page.json", page_json(library, catalogue, first, recorded, site["checkpoint"]["card"])
-    )
+    schema = page_json(library, catalogue, first, before["views"], site["checkpoint"]["card"])
+    write_json(folder / "data" / "page.json", schema)
     with served(folder) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page()

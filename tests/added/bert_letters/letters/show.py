@@ -13,7 +13,7 @@ VIEW = View(
     question="How many letters does a token stand for?",
     note="A long word may be one token, and a rare one several.",
     papers=("Wu et al., 2016, Google's Neural Machine Translation System",),
-    examples=(Example("A cat", "The cat sat.", shows="most() == 3"),),
+    examples=(Example("A cat", "The cat sat.", shows="total() == 10"),),
 )
 
 
