@@ -22,7 +22,7 @@ from tests.runs import running as waiting
 until = partial(waiting.until, seconds=60)
 
 pytestmark = pytest.mark.slow
-KILLS = 5
+KILLS = 3
 RUN = "c" * 32
 LONG = "The cat sat on the mat and the dog sat on the cat."
 
