@@ -26,7 +26,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
-from bertexplorer.model.scheduler import torch_threads
+from bertexplorer.model.scheduler import ComputeScheduler, available_cores, torch_threads
 from bertexplorer.site import pages, vectors, weights
 from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export, named_tensors
@@ -75,6 +75,8 @@ def write(
     source = library.get(name, "fp32").folder
     name = source.name if Path(name).is_dir() else name  # a site does not tell where a folder was
     checkpoint = load(source, name=name, precision="fp32")
+    all_cores = ComputeScheduler(available_cores() + 1)  # for long work too, as nobody waits for a short answer
+    checkpoint = replace(checkpoint, scheduler=all_cores)
     check_size(checkpoint)
     # 1. The checkpoint.
     tell("Reading the checkpoint")
