@@ -33,7 +33,15 @@ class LabelledLine:
     label: str = ""
 
 
-BUILT_IN = tuple(LabelledLine(sentence, topic) for topic, sentences in TOPICS.items() for sentence in sentences)
+def built_in() -> tuple[LabelledLine, ...]:
+    """The sample sentences, each with its topic."""
+    lines: list[LabelledLine] = []
+    for topic, sentences in TOPICS.items():
+        lines += [LabelledLine(sentence, topic) for sentence in sentences]
+    return tuple(lines)
+
+
+BUILT_IN = built_in()
 
 
 class VectorIndex(Protocol):

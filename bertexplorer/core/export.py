@@ -121,13 +121,15 @@ def as_python(
     pairs = [*zip(variables, origins, strict=True)]
     calls = [f"{variable}.{call(view, origin)}" for variable, origin in pairs]
     made = dict.fromkeys(provenance_line(each.checkpoint, " ".join(each.title.split())) for each in origins)
-    missing = sorted({name for each in origins for name, source in each.sources.items() if source == FROM_PYTHON})
+    missing: set[str] = set()
+    for each in origins:
+        missing |= {name for name, source in each.sources.items() if source == FROM_PYTHON}
     return "\n".join(
         [
             *(f"# Made with {line}." for line in made),
             "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE",
             *(f"# {' '.join(note.split())}" for note in notes),
-            *(f"# It needs the {name} that were given in Python: define {name} first." for name in missing),
+            *(f"# It needs the {name} that were given in Python: define {name} first." for name in sorted(missing)),
             "import os",
             "import sys",
             "",

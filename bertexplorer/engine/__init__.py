@@ -54,8 +54,11 @@ if TYPE_CHECKING:
 def modules() -> dict[str, str]:
     """Name -> its module, as the imports above say, which are not run."""
     tree = ast.parse(Path(__file__).read_text("utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {alias.name: node.module or "" for node in imports for alias in node.names}
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= dict.fromkeys([alias.name for alias in node.names], node.module or "")
+    return found
 
 
 def __getattr__(name: str) -> Any:

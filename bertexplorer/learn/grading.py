@@ -164,7 +164,9 @@ def click(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
         raise ExplorerError("Nothing is pressed. Press a token above.")
     facts_with_click = {**facts, "clicked": lambda: answer}
     right = Expression.read(block.fields["accept"], facts_with_click).holds(facts_with_click)
-    return Grade(right, "" if right or last else block.fields.get("hint", ""), right or last, answer if right else "")
+    is_done = right or last
+    hint = "" if is_done else block.fields.get("hint", "")
+    return Grade(right, hint, is_done, answer if right else "")
 
 
 def say(block: Block, answer: object, facts: Facts, last: bool) -> Grade:

@@ -140,9 +140,11 @@ class LabelAnswer(CheckpointAnswer):
 
     def shades(self) -> dict[int, float]:
         """How much the best label falls when a word is hidden, -1 to 1."""
-        falls = {word.positions: self.best.value - word.value for word in self.hidden}
+        falls: dict[int, float] = {}
+        for word in self.hidden:
+            falls |= dict.fromkeys(word.positions, self.best.value - word.value)
         most = max([FELT, *map(abs, falls.values())])
-        return {position: fall / most for positions, fall in falls.items() for position in positions}
+        return {position: fall / most for position, fall in falls.items()}
 
     # Its sentence
 

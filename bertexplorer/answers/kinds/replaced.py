@@ -44,7 +44,10 @@ class ReplacedAnswer(TagAnswer):
 
     def shades(self) -> dict[int, float]:
         """The probability that a token was replaced."""
-        return {position: replacement(word) for word in self.words for position in word.positions}
+        shades: dict[int, float] = {}
+        for word in self.words:
+            shades |= dict.fromkeys(word.positions, replacement(word))
+        return shades
 
     def sentence(self) -> str:
         """The tokens that are taken for replaced, or the one that is closest to it."""

@@ -75,7 +75,10 @@ class TagAnswer(CheckpointAnswer):
 
     def shades(self) -> dict[int, float]:
         """The probability of a word's tag, unless it marks nothing."""
-        return {position: word.best.value for word in self.marked for position in word.positions}
+        shades: dict[int, float] = {}
+        for word in self.marked:
+            shades |= dict.fromkeys(word.positions, word.best.value)
+        return shades
 
     def sentence(self) -> str:
         """The entities, or the first tagged words if tags are not B and I, and the least certain tag."""

@@ -30,7 +30,7 @@ def above(mark: Lines) -> int:
 
 def draw(fig: Chart, mark: Lines, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
-    reach = max((float(at) for line in mark.lines for at in line.at), default=0.0)
+    reach = max((float(max(line.at)) for line in mark.lines if len(line.at)), default=0.0)
     if reach <= 0:
         reach = 1.0
     # 1. Bands and lines.

@@ -87,7 +87,7 @@ def run(
     used = check(given.texts, given.vectors)
     answer = diagnose(checkpoint, used, prompt_name(options.prompt))
     recipe = answer.recipe
-    beside = {place: text for text, place in answer.order}  # place -> the text whose vector stands there
+    beside = {place: text for text, place in answer.order}  # place -> the text whose vector is in it
     order = [(numbered(used.texts, place), numbered(used.texts, beside[place])) for place in sorted(beside)]
     return WhoseVectors(
         planted="" if vectors else options.planted,
