@@ -11,6 +11,7 @@ from bertexplorer.views import TOPICS, VIEWS
 from bertexplorer.views.protocols import Analysis, FigureModule
 from bertexplorer.views.view import View
 from tests.conftest import ROOT
+from tests.golden.files import NAMES
 
 PACKAGE = ROOT / "bertexplorer"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -55,6 +56,11 @@ def test_every_folder_is_a_view_with_a_place_of_its_own() -> None:
         places = [view.place for view in VIEWS.values() if view.topic == topic]
         assert places == list(range(1, len(places) + 1)), topic
     assert "nonsense" not in VIEWS and "fill_mask" not in VIEWS
+
+
+def test_each_view_has_a_golden_file() -> None:
+    golden = {name.removeprefix("views/") for name in NAMES if name.startswith("views/")}
+    assert golden == {view.slug for view in VIEWS.values()}, "python -m tests.golden views/… --accept writes one"
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)

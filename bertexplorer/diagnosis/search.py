@@ -105,6 +105,8 @@ class Search:
         self.rows = choose(checkpoint, given, self.reader)
         self.encoders: dict[str, Encoder] = {"fp32": checkpoint.encoder}
         self.tried = 0
+        self.kept: set[Key] = set()  # of the recipes that are tried on the texts that confirm
+        self.known: dict[tuple[object, ...], dict[Key, Tensor]] = {}  # tokens, as they were read -> their kept vectors
 
     def run(self) -> Found:
         rows = self.rows
@@ -113,6 +115,7 @@ class Search:
         candidates.sort(key=lambda one: one.mean(rows.finding))
         best = candidates[:KEPT]
         best += [one for one in candidates[KEPT:] if self.is_own(one.recipe)]
+        self.kept = {key_of(one.recipe) for one in best}
         nearest = self.compute(best, rows.finding + rows.confirming)
         nearest.sort(key=lambda one: one.mean(rows.finding))
         # 2. Those that short texts do not tell apart, with each length on the long ones.
@@ -204,6 +207,18 @@ class Search:
             if vectors := dict(found):
                 yield rows[i], vectors
 
+    def kept_vectors(self, reading: Reading, rows: Sequence[int], precision: str) -> dict[int, dict[Key, Tensor]]:
+        """Row -> the vectors of the kept recipes with *reading*. A text whose tokens were read before is not computed
+        again, such as a short one, which no length cuts."""
+        names: dict[int, tuple[object, ...]] = {}
+        for row in rows:
+            encoding = self.reader.encode(self.given.texts[row], reading)
+            names[row] = (precision, reading.segments, encoding.ids, encoding.segments, encoding.unpooled)
+        new = [row for row in rows if names[row] not in self.known]
+        for row, vectors in self.vectors(reading, new, precision):
+            self.known[names[row]] = {key: vectors[key].clone() for key in self.kept if key in vectors}
+        return {row: self.known.get(names[row], {}) for row in rows}
+
     def far(self, ours: Float[Tensor, "*n d"], theirs: Float[Tensor, " d"]) -> Float[Tensor, "*n"]:
         """1 - cosine of *ours* with *theirs*, as half the squared distance of unit vectors, which keeps its digits."""
         ours = ours.double()
@@ -228,7 +243,7 @@ class Search:
         progress.report(0, tokens * len(readings))
         for count, reading in enumerate(readings):
             progress.report(tokens * count, tokens * len(readings))
-            found = dict(self.vectors(reading, rows, precision))
+            found = self.kept_vectors(reading, rows, precision)
             for one in candidates:
                 key = key_of(one.recipe)
                 if one.recipe.reading != reading or any(key not in vectors for vectors in found.values()):

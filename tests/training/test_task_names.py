@@ -2,6 +2,9 @@
 
 import ast
 
+import pytest
+
+from bertexplorer.training.task import AnyTask
 from bertexplorer.training.tasks import BY_NAME
 from tests.conftest import ROOT
 
@@ -18,6 +21,12 @@ ELSEWHERE = {  # file -> names that occur there all the same
     "api/runs.py": {"classification"},  # an example in the documentation
 }
 WORDS = {"similarity", "summary", "sequence"}  # of other things too: an answer, a key of JSON, a head
+
+
+@pytest.mark.parametrize("task", BY_NAME.values(), ids=lambda task: task.name)
+def test_each_task_has_built_in_rows(task: AnyTask) -> None:
+    files = list((ROOT / "assets" / "data").glob(f"{task.built_in_rows}.*"))
+    assert len(files) == 1, "Train and its examples show them; see CONTRIBUTING.md"
 
 
 def test_the_name_of_a_task_occurs_only_in_its_own_files() -> None:
