@@ -198,6 +198,7 @@ def split_rows(
     largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts differ."""
     if not 0 < share < 1:
         raise ExplorerError(f"The validation share is {share}; wanted a number between 0 and 1, such as 0.1.")
+    # 1. Groups of rows that stay together.
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         key = row_key(row, keys or [name for name in row.cells if name != label])
@@ -208,14 +209,16 @@ def split_rows(
             f"There are {len(rows)} rows with {len(groups)} different texts; wanted at least 2, one for training "
             "and one for validation. Add rows, or give a validation file."
         )
+    # 2. The groups of each class; without a label there is one class.
     classes: dict[str, list[list[int]]] = defaultdict(list)
     for group in groups.values():
-        classes["".join(row_labels(rows[group[0]], label)) if label is not None else ""].append(group)
+        name = "" if label is None else "".join(row_labels(rows[group[0]], label))
+        classes[name].append(group)
+    # 3. Some of each class are for validation.
     rng = random.Random(seed)
+    sizes = {name: len(members) for name, members in classes.items()}
     dev: set[int] = set()
-    for name in classes_to_split(
-        {name: len(members) for name, members in classes.items()}, round(share * len(rows)), rng
-    ):
+    for name in classes_to_split(sizes, round(share * len(rows)), rng):
         dev.update(draw_groups(classes[name], share, rng))
     if not dev:  # every class has one text
         dev.update(rng.choice(list(groups.values())))

@@ -120,7 +120,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     else:
         propose = propose_by_gradient if options.method == "gradient" else propose_by_masking
         outcome = search(editor, EvaluatedDraft(base, before), propose, options.edits, options.candidates)
-    removed = [*outcome.steps, *[()] * len(outcome.listed)]
+    steps = outcome.steps if options.method == "reduction" else [()] * len(outcome.listed)
     return Counterfactuals(
         target=question.target,
         method=options.method,
@@ -131,9 +131,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         probability=before.kept,
         wanted="" if predictor.wanted is None else question.name(predictor.wanted),
         wanted_before=before.wanted,
-        edits=tuple(
-            describe_edit(editor, candidate, step) for candidate, step in zip(outcome.listed, removed, strict=False)
-        ),
+        edits=tuple(describe_edit(editor, found, step) for found, step in zip(outcome.listed, steps, strict=True)),
         found=outcome.found,
         tried=outcome.tried,
         most=0 if options.method == "reduction" else options.edits,

@@ -71,6 +71,7 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[NumberedRow], most: int) ->
     Rows of words have the columns text, word, label and, for the word's nth occurrence, nth; rows of sentences have
     text and label. Both may have a document. Raises ExplorerError for rows without these columns, for too few or too
     many, for a single label, and for a label that cannot be split."""
+    # 1. The rows whose words are in their texts.
     rows, unusable = split_readable(rows)
     unit = unit_of(rows)
     located: list[LocatedRow] = []
@@ -80,17 +81,18 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[NumberedRow], most: int) ->
             located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
-    located, dropped = drop_lone_labels([*located])
+    # 2. Those whose label can be both learned and tested, and a sample of them.
+    located, dropped = drop_lone_labels(located)
     unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
     order = np.random.default_rng(0).permutation(len(located)).tolist()
     sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most, order)]
     check_trainable([example for example, _, _ in sampled], unusable)
-    ignore_case = is_uncased(checkpoint.tokenizer)
-    types = tuple(
-        name.casefold() if ignore_case else name for name in (example.word or example.text for example, _, _ in sampled)
-    )
+    # 3. Their words, or sentences, as the checkpoint tells them apart.
     examples, encodings, positions = zip(*sampled, strict=True)
-    return ProbeData(unit, examples, encodings, positions, types, tuple(unusable), len(located) - len(sampled))
+    types = [example.word or example.text for example in examples]
+    if is_uncased(checkpoint.tokenizer):
+        types = [name.casefold() for name in types]
+    return ProbeData(unit, examples, encodings, positions, tuple(types), tuple(unusable), len(located) - len(sampled))
 
 
 def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[RowProblem]]:
@@ -98,14 +100,18 @@ def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[
     documents: dict[str, set[str]] = {}
     for example, _, _ in located:
         documents.setdefault(example.label, set()).add(example.document)
-    if sum(len(documents_of_label) > 1 for documents_of_label in documents.values()) < 2:
+    in_several = {label for label, found in documents.items() if len(found) > 1}
+    if len(in_several) < 2:
         return located, []
-    dropped = [
-        RowProblem(example.line, f"has the label {example.label!r:.40}, which occurs in no other document")
-        for example, _, _ in located
-        if len(documents[example.label]) == 1
-    ]
-    return [row for row in located if len(documents[row[0].label]) > 1], dropped
+    kept, dropped = [], []
+    for row in located:
+        example = row[0]
+        if example.label in in_several:
+            kept.append(row)
+        else:
+            why = f"has the label {example.label!r:.40}, which occurs in no other document"
+            dropped.append(RowProblem(example.line, why))
+    return kept, dropped
 
 
 def unit_of(rows: Sequence[NumberedRow]) -> Unit:

@@ -120,14 +120,29 @@ def summary(
         why = f": line {unusable[0].line} {unusable[0].what}" if unusable else ""
         raise ExplorerError(f"None of the rows can be scored{why}.")
     if kind in ("next sentence", "labels"):
-        most_frequent = Counter(outcome.case.answers[0] for outcome in outcomes).most_common(1)[0][0]
-        outcomes = [replace(outcome, baseline=float(outcome.case.answers[0] == most_frequent)) for outcome in outcomes]
-    categories = list(dict.fromkeys(outcome.case.category for outcome in outcomes))
-    parts = [share(name, [outcome for outcome in outcomes if outcome.case.category == name]) for name in categories]
-    total = share("all", outcomes)
-    ordered = tuple(sorted(unusable, key=lambda problem: problem.line))
-    shares = tuple(parts) if len(parts) > 1 else ()
-    return Suite(name, kind, scoring, total, shares, chance, tuple(outcomes), ordered, left_out)
+        outcomes = with_baseline(outcomes)
+    by_category: dict[str, list[CaseOutcome]] = {}
+    for outcome in outcomes:
+        by_category.setdefault(outcome.case.category, []).append(outcome)
+    shares = [share(category, members) for category, members in by_category.items()]
+    return Suite(
+        name=name,
+        kind=kind,
+        scoring=scoring,
+        total=share("all", outcomes),
+        shares=tuple(shares) if len(shares) > 1 else (),
+        chance=chance,
+        outcomes=tuple(outcomes),
+        unusable=tuple(sorted(unusable, key=lambda problem: problem.line)),
+        left_out=left_out,
+    )
+
+
+def with_baseline(outcomes: Sequence[CaseOutcome]) -> list[CaseOutcome]:
+    """*outcomes* with what always giving the most frequent right answer would score."""
+    answers = Counter(outcome.case.answers[0] for outcome in outcomes)
+    [(most_frequent, _)] = answers.most_common(1)
+    return [replace(outcome, baseline=float(outcome.case.answers[0] == most_frequent)) for outcome in outcomes]
 
 
 def share(name: str, outcomes: Sequence[CaseOutcome]) -> Share:
