@@ -41,9 +41,9 @@ install_import_hook(shaped(), "beartype.beartype")
 
 
 LONGEST = (  # files of tests that take half a minute and more, the longest first
-    "access", "training", "site", "faults", "marks", "bad_input", "attribution", "gradio_app", "examples", "onnx",
-    "class", "suite_folder", "advisories", "canary", "look_inside", "learn", "processes", "worker_pool",
-    "influence", "weights", "experiments", "class_killed", "killed",
+    "site", "access", "training", "site_checkpoints", "canary", "faults", "marks", "bad_input", "attribution",
+    "gradio_app", "examples", "onnx", "class", "suite_folder", "advisories", "look_inside", "learn", "processes",
+    "worker_pool", "influence", "weights", "experiments", "class_killed", "killed",
 )  # fmt: skip
 
 

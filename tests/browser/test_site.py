@@ -13,10 +13,8 @@ from threading import Event, Thread
 from typing import Any, Literal
 
 import pytest
-from jaxtyping import config
 from playwright.sync_api import Browser, Page, expect
 
-import bertexplorer as bx
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Answerer, opening
@@ -29,7 +27,7 @@ from bertexplorer.learn.lesson import Block
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from bertexplorer.settings import Settings
-from bertexplorer.site import folder as folders, weights
+from bertexplorer.site import weights
 from bertexplorer.site.content import write_json
 from bertexplorer.site.folder import graphs_of, write_checkpoint
 from bertexplorer.site.pages import offered
@@ -40,15 +38,13 @@ from bertexplorer.views.saliency import compute as saliency
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_idle, wait_until_quiet
 from tests.browser.test_access import wrong
-from tests.conftest import BUNDLED, Tiny
+from tests.conftest import BUNDLED
 from tests.golden.compare import differences
 from tests.golden.normalise import normalised
 from tests.languages import LANGUAGES
-from tests.site.answers import PARTS, ask, of_view, served
-from tests.tiny import write_sentence_encoder
+from tests.site.answers import PAINTED, PARTS, ask, of_view, rows_of, served
 
 OFFERED = [name for name in VIEWS if offered(name)]
-PAINTED = "#figure .marks, #figure .plot, #figure .model"
 ODD = (
     "🙂 emoji 👩‍👩‍👧 and مرحبا",
     "<img src=x onerror='window.__pwn=1'> & <b>bold</b>",
@@ -164,12 +160,6 @@ def test_the_weights_of_a_site_change_no_first_answer(page: Page, exact_page: Pa
         state = {"view": "attention", "text": example.text, "options": {"show": "head", "layer": 4, "head": 2}}
         pairs = zip(rows_of(page, state), rows_of(exact_page, state), strict=True)
         assert all(abs(one["value"] - other["value"]) < 0.01 for one, other in pairs)
-
-
-def rows_of(page: Page, state: dict[str, Any]) -> list[dict[str, Any]]:
-    answer = ask(page, "view/json", {"body": {"state": state}})["answer"]
-    rows: list[dict[str, Any]] = json.loads(answer["content"])["rows"]
-    return rows
 
 
 def test_the_answers_before_the_checkpoint_is_there_are_the_computed_ones(page: Page, folder: Path) -> None:
@@ -514,127 +504,6 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
             assert wrong(page) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     context.close()
-
-
-def write_small(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **chosen: Any) -> dict[str, Any]:
-    """Write the site of another checkpoint, without recorded answers and lessons."""
-    monkeypatch.setattr(folders, "record", lambda *given: {})
-    monkeypatch.setattr(folders, "write_lessons", lambda *given: None)
-    config.update("jaxtyping_disable", True)  # sizes are symbols while the graphs are traced
-    try:
-        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, str(source), "fp32", **chosen)
-    finally:
-        config.update("jaxtyping_disable", False)
-
-
-SAID = {  # view -> texts and settings of which a browser says what the package says
-    "search": (("The cat sat on the mat.",), {}),
-    "input-vectors": (("The cat sat on the mat.",), {}),
-    "attention": (("The cat sat.",), {}),
-    "attention-flow": (("The cat sat.",), {}),
-    "layers": (("The cat sat on the [MASK].",), {}),
-    "saliency": (("The cat sat on the [MASK].",), {"method": "occlusion"}),
-    "sentence-similarity": (("The cat sat.", "A dog."), {}),
-    "forward-pass": (("The cat [MASK].",), {}),
-    "word-path": (("The bank. A bank.",), {}),
-}
-
-
-@pytest.mark.parametrize("family", ["distilbert", "mpnet", "nomic"])
-def test_a_checkpoint_of_another_family(
-    family: str, browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DistilBERT has no segments and no next-sentence head; MPNet's scores depend on distances; Nomic's positions turn
-    the vectors. What needs the head is left out; the rest is as usual."""
-    written = write_small(tiny(family), tmp_path / "public", monkeypatch)
-    assert "Next sentence" in written["left_out"] and "One mask" not in written["left_out"]
-    assert ("Query and key" in written["left_out"]) is (family != "distilbert")
-    bert = bx.load(tiny(family), precision="fp32")
-    with served(tmp_path / "public") as address, opened(browser, address) as page:
-        page.wait_for_selector(PAINTED)
-        found = rows_of(page, {"view": "fill-mask", "text": "The cat sat on the [MASK].", "options": {}})
-        wanted = bert.fill_mask("The cat sat on the [MASK].").rows
-        assert [row["token"] for row in found] == [row["token"] for row in wanted]
-        assert [row["probability"] for row in found] == pytest.approx([row["probability"] for row in wanted], rel=1e-4)
-        for view, (texts, options) in SAID.items():
-            state = {"view": view, "text": texts[0], "pair": "".join(texts[1:]), "options": options}
-            answer = ask(page, "view", {"body": {"state": state}})["answer"]
-            assert answer.get("said") == bert.analyse(view.replace("-", "_"), *texts, **options).said, answer
-        page.goto(f"{address}?view=next-sentence")
-        expect(page.locator("#message")).to_contain_text("There is no view 'next-sentence'")
-        page.wait_for_selector(PAINTED)
-
-
-def test_a_site_offers_the_views_that_were_chosen(
-    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those that its lessons show are there as well."""
-    out = tmp_path / "public"
-    written = write_small(tiny("bert"), out, monkeypatch, views=["attention", "layers"], lessons=[])
-    assert written["left_out"] == []
-    assert list(json.loads((out / "data" / "page.json").read_text("utf-8"))["views"]) == ["attention", "layers"]
-    with served(out) as address, opened(browser, address) as page:
-        page.wait_for_selector(PAINTED)
-        page.get_by_role("button", name="All views").click()
-        expect(page.locator("dialog [data-view]")).to_have_count(2)
-
-
-ENCODERS: dict[str, dict[str, Any]] = {
-    "the first token, behind a prompt that is not pooled": {
-        "pooling": {"pooling_mode_cls_token": True, "include_prompt": False},
-        "settings": {"prompts": {"query": "the dog : ", "passage": "paris "}, "default_prompt_name": "passage"},
-        "options": {"search": {"prompt": "query"}, "sentence-similarity": {"first_prompt": "query"}},
-    },
-    "dense layers, compared by dot products": {
-        "pooling": {"pooling_mode": ["mean", "max"]},
-        "dense": ["Identity", "Identity"],
-        "normalize": False,
-        "settings": {"similarity_fn_name": "dot"},
-    },
-    "weights by position, twelve tokens, in lower case": {
-        "pooling": {"pooling_mode": "weightedmean"},
-        "max_seq_length": 12,
-        "do_lower_case": True,
-        "settings": {"similarity_fn_name": "euclidean", "truncate_dim": 20},
-    },
-}
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_a_sentence_encoder_is_followed_as_its_files_say(
-    name: str, browser: Browser, tiny_copy: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    about = {**ENCODERS[name]}
-    settings, options = about.pop("settings"), about.pop("options", {})
-    source = write_sentence_encoder(tiny_copy("bert"), **about)
-    (source / "config_sentence_transformers.json").write_text(json.dumps(settings), "utf-8")
-    written = write_small(source, tmp_path / "public", monkeypatch)
-    assert "Similarity" not in written["left_out"]
-    bert = bx.load(source, precision="fp32")
-    texts = "The cat sat on the mat in London.", "A great film, she said. A dog sat in Paris on the mat of the doctor."
-    with served(tmp_path / "public") as address, opened(browser, address) as page:
-        page.wait_for_selector(PAINTED)
-        for view in ("search", "sentence-similarity"):
-            settings = options.get(view, {})
-            state = {"view": view, "text": texts[0], "pair": texts[1], "options": settings}
-            wanted = getattr(bert, view.replace("-", "_"))(*texts, **settings)
-            answer = ask(page, "view", {"body": {"state": state}})["answer"]
-            assert "said" in answer, answer["detail"]
-            said = answer["said"]
-            found = rows_of(page, state)
-            if name.startswith("the first token") and view == "sentence-similarity":
-                assert found == [] and "a browser does not take it apart" in said
-                assert said.split(". ")[:2] == wanted.said.split(". ")[:2]
-                assert wanted.said.split("Each text’s vector is ")[1] == said.split("Each text’s vector is ")[1]
-                continue
-            assert said == wanted.said
-            assert len(found) == len(wanted.rows)
-            for row, other in zip(found, wanted.rows, strict=True):
-                assert {key: row[key] for key in row if isinstance(row[key], str)} == {
-                    key: str(other[key]) for key in row if isinstance(row[key], str)
-                }
-                numbers = [key for key in row if isinstance(row[key], float)]
-                assert [row[key] for key in numbers] == pytest.approx([other[key] for key in numbers], abs=1e-3)
 
 
 def test_every_view_of_a_site_opens_with_an_answer(browser: Browser, folder: Path) -> None:

@@ -21,6 +21,7 @@ from tests.golden.compare import differences
 from tests.golden.files import read
 from tests.golden.normalise import normalised
 
+PAINTED = "#figure .marks, #figure .plot, #figure .model"
 PARTS = ("strip", "notice", "said", "figure", "detail", "missing")
 ASK = """async ([path, question]) => {
     const { ask } = await import("./scripts/web/static/backend.js");
@@ -48,6 +49,13 @@ def served(folder: Path, handler: type[SimpleHTTPRequestHandler] = Quiet) -> Ite
 def ask(page: Page, path: str, question: Any = None) -> Any:
     """{status, answer} of the site, as its components get it."""
     return page.evaluate(ASK, [path, question or {}])
+
+
+def rows_of(page: Page, state: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a view's answer."""
+    answer = ask(page, "view/json", {"body": {"state": state}})["answer"]
+    rows: list[dict[str, Any]] = json.loads(answer["content"])["rows"]
+    return rows
 
 
 def of_view(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
