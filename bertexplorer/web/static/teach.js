@@ -1,0 +1,477 @@
+// <bx-teach>: a classifier from a handful of sentences in boxes. The checkpoint makes a vector of each; a head on them is fitted here,
+// in the browser, anew at each change. Nothing is uploaded to be kept.
+import { ask } from "./backend.js";
+import "./figure.js";
+import { grow, h, onEnter, save } from "./kit.js";
+import { argmax } from "./numbers.js";
+import { counted, percent, quote } from "./site/wording.js";
+import { FEWEST, MOST, fromFile, fromTable, oddities, rowsOf, toFile } from "./teach/boxes.js";
+import { probabilities, pulls } from "./teach/linear_head.js";
+import * as report from "./teach/report.js";
+import { SETS, boxesOf } from "./teach/sets.js";
+import { words } from "./teach/words.js";
+
+const KEPT = "bx-teach"; // in the browser's storage
+const PATIENCE_MS = 500; // after the last key before the head is fitted anew
+const MOST_WORDS = 40; // of a tried sentence, that are hidden in turn
+const EXAMPLES = 3; // that pull a tried sentence most, to either side
+const MASK = "[MASK]"; // which every checkpoint reads as its own
+
+class Teach extends HTMLElement {
+  #boxes = boxesOf(Object.keys(SETS)[0]);
+  #tried = ""; // the sentence that was tried last
+  #fooled = []; // [{sentence, said, box}]: what the head said otherwise than a person
+  #vectors = new Map(); // sentence -> its vector
+  #learned = null; // {rows, boxes, head, ridge, places, evaluated}
+  #worker = null;
+  #number = 0; // of the newest fit
+  #timer = null;
+  #by = null; // {checkpoint, revision} of the encoder
+
+  /** *opening*: the checkpoint, and the precision. */
+  open(opening) {
+    this.opening = opening;
+    this.#restore();
+    this.boxes = h("div", { class: "boxes" });
+    this.odd = h("ul", { class: "odd" });
+    this.notice = h("p", { class: "message", role: "status" });
+    this.said = h("p", { class: "said", role: "status" });
+    this.scores = h("bx-figure");
+    this.map = h("bx-figure");
+    this.wrong = h("ul", { class: "wrong" });
+    this.result = h(
+      "div",
+      { class: "learned", hidden: true },
+      this.said,
+      this.scores,
+      this.map,
+      this.wrong,
+    );
+    this.append(
+      h("h2", {}, "Teach"),
+      h(
+        "p",
+        {},
+        "Put sentences into boxes. BERT reads them, a small head learns which box each belongs to, and you try to fool it. The sentences stay on this device.",
+      ),
+      this.#bar(),
+      this.boxes,
+      this.odd,
+      this.notice,
+      this.#trial(),
+      this.result,
+    );
+    this.#draw();
+    this.#learn();
+  }
+
+  // What a person does.
+
+  #bar() {
+    const sets = h(
+      "select",
+      {
+        "aria-label": "Boxes to begin with",
+        onchange: ({ target }) => {
+          this.#replace(target.value === "empty" ? empty() : boxesOf(target.value));
+          target.value = "";
+        },
+      },
+      h("option", { value: "" }, "Begin with …"),
+      Object.keys(SETS).map((name) => h("option", { value: name }, name)),
+      h("option", { value: "empty" }, "two empty boxes"),
+    );
+    const file = h("input", {
+      type: "file",
+      hidden: true,
+      accept: ".json,.csv,.tsv,.txt",
+      onchange: async ({ target }) => {
+        if (target.files.length) await this.#open(target.files[0]);
+        target.value = "";
+      },
+    });
+    return h(
+      "div",
+      { class: "bar" },
+      sets,
+      h("button", { type: "button", onclick: () => this.#add() }, "Add a box"),
+      h("button", { type: "button", onclick: () => file.click() }, "Open…"),
+      h("button", { type: "button", onclick: () => this.#save() }, "Save"),
+      (this.back = h("button", { type: "button", hidden: true }, "Undo")),
+      file,
+    );
+  }
+
+  /** Take other *boxes*. Those of before come back with Undo. */
+  #replace(boxes) {
+    const before = this.#boxes;
+    this.back.hidden = false;
+    this.back.onclick = () => {
+      this.#boxes = before;
+      this.back.hidden = true;
+      this.#changed();
+      this.#draw();
+    };
+    this.#boxes = boxes;
+    this.#changed();
+    this.#draw();
+  }
+
+  #add() {
+    if (this.#boxes.length >= MOST) {
+      this.notice.textContent = `There are ${MOST} boxes at most.`;
+      return;
+    }
+    this.#boxes.push({ name: `box ${this.#boxes.length + 1}`, text: "" });
+    this.#changed();
+    this.#draw();
+    this.boxes.querySelector(".box:last-child textarea").focus();
+  }
+
+  async #open(file) {
+    this.notice.textContent = "";
+    try {
+      if (file.size > 5e6)
+        throw new Error(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is 5.`);
+      const content = await file.text();
+      if (/\.(csv|tsv)$/i.test(file.name)) {
+        this.#replace(fromTable(content));
+        return;
+      }
+      const { boxes, encoder } = fromFile(content);
+      if (this.#by && encoder.revision !== this.#by.revision) {
+        this.notice.textContent = `${file.name} was taught on ${encoder.checkpoint || "another encoder"}; here it is ${this.#by.checkpoint}. Its sentences are here, and the head was fitted anew.`;
+      }
+      this.#replace(boxes);
+    } catch (error) {
+      this.notice.textContent = error.message;
+    }
+  }
+
+  #save() {
+    if (!this.#learned) {
+      this.notice.textContent = "Nothing is learned yet. Put sentences into two boxes.";
+      return;
+    }
+    const content = toFile(this.#learned.boxes, this.#by, this.#learned);
+    save("boxes.json", URL.createObjectURL(new Blob([content], { type: "application/json" })));
+  }
+
+  // The boxes.
+
+  #draw() {
+    this.boxes.replaceChildren(...this.#boxes.map((box, i) => this.#box(box, i)));
+    this.boxes.querySelectorAll("textarea").forEach(grow);
+    this.#count();
+  }
+
+  #box(box, i) {
+    return h(
+      "section",
+      { class: `box tone-${report.TONES[i]}`, "aria-label": `Box ${i + 1}` },
+      h(
+        "div",
+        { class: "name" },
+        h("input", {
+          value: box.name,
+          maxlength: 60,
+          "aria-label": `Name of box ${i + 1}`,
+          dir: "auto",
+          oninput: ({ target }) => {
+            box.name = target.value;
+            this.#changed();
+          },
+        }),
+        this.#boxes.length > FEWEST &&
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-label": `Remove the box ${box.name}`,
+              onclick: () => this.#replace(this.#boxes.filter((other) => other !== box)),
+            },
+            "✕",
+          ),
+      ),
+      h(
+        "textarea",
+        {
+          rows: 4,
+          dir: "auto",
+          spellcheck: "false",
+          placeholder: "One sentence a line",
+          "aria-label": `Sentences of box ${i + 1}, one a line`,
+          oninput: ({ target }) => {
+            box.text = target.value;
+            grow(target);
+            this.#changed();
+          },
+        },
+        box.text,
+      ),
+      h("small", { class: "count" }),
+    );
+  }
+
+  #count() {
+    const rows = rowsOf(this.#boxes);
+    this.boxes.querySelectorAll(".count").forEach((place, box) => {
+      place.textContent = counted(rows.labels.filter((label) => label === box).length, "sentence");
+    });
+    this.odd.replaceChildren(...oddities(this.#boxes).map((words) => h("li", {}, words)));
+  }
+
+  /** Something was typed: keep it, and learn from it soon. */
+  #changed() {
+    this.#keep();
+    this.#count();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#learn(), PATIENCE_MS);
+  }
+
+  #keep() {
+    const kept = { boxes: this.#boxes, fooled: this.#fooled };
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(kept));
+    } catch {
+      /* in a private window nothing is kept */
+    }
+  }
+
+  #restore() {
+    try {
+      const { boxes, fooled = [] } = JSON.parse(localStorage.getItem(KEPT));
+      if (boxes.length >= FEWEST && boxes.every(({ name, text }) => name.slice && text.slice))
+        [this.#boxes, this.#fooled] = [boxes.slice(0, MOST), fooled];
+    } catch {
+      /* nothing was kept */
+    }
+  }
+
+  // Learning.
+
+  /** The vectors of *sentences*, in their order. */
+  async #encode(sentences) {
+    const missing = [...new Set(sentences)].filter((sentence) => !this.#vectors.has(sentence));
+    if (missing.length) {
+      const { checkpoint, precision } = this.opening;
+      const { status, answer } = await ask("encode", {
+        body: { texts: missing, checkpoint, precision },
+        tell: ({ notice }) => notice && (this.notice.textContent = notice),
+      });
+      if (status !== 200) throw new Error(answer.detail);
+      missing.forEach((sentence, i) => this.#vectors.set(sentence, answer.vectors[i]));
+      this.#by = answer.encoder;
+      this.notice.textContent = answer.notes.join(" ");
+    }
+    return sentences.map((sentence) => this.#vectors.get(sentence));
+  }
+
+  async #learn() {
+    const number = ++this.#number,
+      boxes = this.#boxes.map((box) => ({ ...box })),
+      rows = rowsOf(boxes);
+    const few = report.tooFew(rows, boxes);
+    if (new Set(rows.labels).size < FEWEST) {
+      this.#show(null, few);
+      return;
+    }
+    this.result.classList.add("stale");
+    let vectors;
+    try {
+      vectors = await this.#encode(rows.sentences);
+    } catch (error) {
+      this.notice.textContent = error.message;
+      return;
+    }
+    if (number !== this.#number) return;
+    this.#worker?.terminate(); // what it still computes is of boxes that have changed
+    this.#worker = new Worker(new URL("./teach/worker.js", import.meta.url), { type: "module" });
+    this.#worker.onmessage = ({ data }) => {
+      if (number !== this.#number) return;
+      if (data.fitted) this.#show({ ...data.fitted, rows, boxes, vectors }, few);
+      else this.#evaluated(data.evaluated);
+    };
+    this.#worker.postMessage({ number, vectors, rows, evaluate: !few });
+  }
+
+  /** Show what was *learned*; *few*: why it cannot be said how good it is. */
+  #show(learned, few) {
+    this.#learned = learned;
+    this.result.hidden = !learned && !few;
+    this.result.classList.toggle("stale", !few);
+    if (few) {
+      this.said.textContent = few;
+      this.scores.hidden = true;
+      this.wrong.replaceChildren();
+    }
+    this.map.hidden = !learned;
+    if (!learned) return;
+    this.map.show(
+      report.mapFigure(learned.rows, learned.places),
+      "The sentences as BERT sees them, in the plane that shows their differences best. Neighbours are alike.",
+    );
+    this.#try(this.#tried);
+  }
+
+  #evaluated({ found, byWords }) {
+    const { rows, boxes } = this.#learned,
+      score = report.score(rows, found),
+      counting = report.score(rows, byWords),
+      largest = Math.max(
+        ...boxes.map(
+          (_, box) => new Set(rows.groups.filter((_, i) => rows.labels[i] === box)).size,
+        ),
+      );
+    this.result.classList.remove("stale");
+    this.said.textContent = report.said(score, counting, largest);
+    this.scores.hidden = false;
+    this.scores.show(report.scoreFigure(score, counting, largest), this.said.textContent);
+    const wrong = rows.sentences.flatMap((sentence, i) =>
+      argmax(found[i]) === rows.labels[i] || rows.groups[i] !== i
+        ? []
+        : [h("li", {}, quote(sentence), ` lands in ${quote(boxes[argmax(found[i])].name)}.`)],
+    );
+    this.wrong.replaceChildren(...wrong);
+  }
+
+  // Trying.
+
+  #trial() {
+    this.field = h("input", {
+      class: "wide",
+      dir: "auto",
+      maxlength: 500,
+      placeholder: "Try a sentence of your own",
+      "aria-label": "Try a sentence",
+      onkeydown: onEnter(({ value }) => this.#try(value)),
+    });
+    this.shares = h("bx-figure");
+    this.why = h("div", { class: "why" });
+    this.belongs = h("div", { class: "belongs" });
+    this.score = h("p", { class: "summary" });
+    return h(
+      "section",
+      { class: "trial", "aria-label": "Fool it" },
+      h("h3", {}, "Fool it"),
+      h(
+        "div",
+        { class: "bar" },
+        this.field,
+        h(
+          "button",
+          { type: "button", class: "primary", onclick: () => this.#try(this.field.value) },
+          "Try",
+        ),
+      ),
+      this.shares,
+      this.belongs,
+      this.why,
+      this.score,
+    );
+  }
+
+  async #try(typed) {
+    const sentence = typed.trim();
+    this.#tried = sentence;
+    this.score.textContent = report.fooledSaid(this.#fooled.length);
+    const learned = this.#learned;
+    this.shares.hidden = !sentence || !learned;
+    if (this.shares.hidden) {
+      this.belongs.replaceChildren();
+      this.why.replaceChildren();
+      return;
+    }
+    try {
+      const [vector] = await this.#encode([sentence]);
+      if (sentence !== this.#tried || learned !== this.#learned) return;
+      const shares = probabilities(learned.head, vector);
+      const said = report.answerSaid(learned.boxes, shares);
+      await this.shares.show(report.shareFigure(learned.boxes, shares), said);
+      this.#ask(sentence, argmax(shares));
+      await this.#explain(sentence, vector, shares);
+    } catch (error) {
+      this.notice.textContent = error.message;
+    }
+  }
+
+  /** Ask where *sentence* belongs; the answer becomes an example. *box*: what the head said. */
+  #ask(sentence, box) {
+    const add = (own) => {
+      const { name } = this.#boxes[own];
+      this.#boxes[own].text = [this.#boxes[own].text.trimEnd(), sentence]
+        .filter(Boolean)
+        .join("\n");
+      if (own !== box) this.#fooled.push({ sentence, said: this.#boxes[box].name, box: name });
+      this.#tried = this.field.value = "";
+      this.#changed();
+      this.#draw();
+      this.#try("");
+      this.field.focus();
+    };
+    this.belongs.replaceChildren(
+      h("span", {}, "It belongs to"),
+      ...this.#boxes.map(({ name }, own) =>
+        h("button", { type: "button", onclick: () => add(own) }, name),
+      ),
+    );
+  }
+
+  /** Show what the answer rests on: each word hidden in turn, and the examples that pull it. */
+  async #explain(sentence, vector, shares) {
+    const learned = this.#learned,
+      box = argmax(shares),
+      found = words(sentence).slice(0, MOST_WORDS);
+    const hidden = found.map(
+      ({ start, end }) => sentence.slice(0, start) + MASK + sentence.slice(end),
+    );
+    const vectors = await this.#encode(hidden);
+    if (sentence !== this.#tried || learned !== this.#learned) return;
+    hidden.forEach((each) => this.#vectors.delete(each));
+    const changes = found.map(({ text }, i) => ({
+      text,
+      change: probabilities(learned.head, vectors[i])[box] - shares[box],
+    }));
+    const { rows, head, ridge, boxes } = learned,
+      pulled = pulls(head, ridge, learned.vectors, rows.labels, box, vector),
+      order = pulled.map((_, i) => i).sort((a, b) => pulled[b] - pulled[a]);
+    const list = (title, places) =>
+      places.length && [
+        h("h4", {}, title),
+        h(
+          "ul",
+          {},
+          places.map((i) => h("li", {}, quote(rows.sentences[i]))),
+        ),
+      ];
+    const figure = h("bx-figure");
+    this.why.replaceChildren(
+      h("h4", {}, `What each word does for ${quote(boxes[box].name)}`),
+      figure,
+      ...[
+        list(
+          "Examples that pull it there",
+          order.slice(0, EXAMPLES).filter((i) => pulled[i] > 0),
+        ),
+        list(
+          "Examples that pull it away",
+          order
+            .slice(-EXAMPLES)
+            .reverse()
+            .filter((i) => pulled[i] < 0),
+        ),
+      ]
+        .flat()
+        .filter(Boolean),
+    );
+    await figure.show(
+      report.wordFigure(changes),
+      changes
+        .map(({ text, change }) => `Without ${quote(text)}: ${percent(shares[box] + change)}.`)
+        .join(" "),
+    );
+  }
+}
+customElements.define("bx-teach", Teach);
+
+const empty = () => [1, 2].map((number) => ({ name: `box ${number}`, text: "" }));

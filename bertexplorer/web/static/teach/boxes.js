@@ -1,0 +1,182 @@
+// Boxes of sentences as they are typed, pasted, opened from a file and kept; and what is odd about them.
+import { counted } from "../site/wording.js";
+import { sameSentence } from "./words.js";
+
+/** @typedef {{name: string, text: string}} Box  *text*: its sentences, one a line. */
+
+export const FEWEST = 2,
+  MOST = 6; // boxes
+export const MOST_SENTENCES = 300,
+  LONGEST = 500; // sentences in all boxes; characters of one
+export const KIND = "bert-explorer-teach",
+  VERSION = 1; // of a file
+
+/** The sentences of a box, without those beyond LONGEST characters.
+ *  @param {Box} box */
+export const sentencesOf = ({ text }) => linesOf(text).filter((line) => line.length <= LONGEST);
+
+const linesOf = (text) =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** The rows of *boxes* to learn from: {sentences, labels, groups}. Sentences that are the same but for case and spaces have one group.
+ *  Of more than MOST_SENTENCES, each box keeps its first ones, as many from every box as there is room for.
+ *  @param {Box[]} boxes */
+export function rowsOf(boxes) {
+  const lists = boxes.map(sentencesOf);
+  let room = MOST_SENTENCES;
+  const kept = lists.map(() => 0),
+    order = lists.map((_, i) => i).sort((a, b) => lists[a].length - lists[b].length);
+  order.forEach((box, done) => {
+    kept[box] = Math.min(lists[box].length, Math.floor(room / (order.length - done)));
+    room -= kept[box];
+  });
+  const sentences = lists.flatMap((list, i) => list.slice(0, kept[i])),
+    labels = kept.flatMap((count, box) => Array(count).fill(box)),
+    first = new Map();
+  const groups = sentences.map((sentence, i) => {
+    const key = sameSentence(sentence);
+    if (!first.has(key)) first.set(key, i);
+    return first.get(key);
+  });
+  return { sentences, labels, groups, boxes: boxes.length };
+}
+
+/** What a person should know about the rows, as sentences.
+ *  @param {Box[]} boxes */
+export function oddities(boxes) {
+  const said = [],
+    rows = rowsOf(boxes),
+    all = boxes.reduce((count, box) => count + linesOf(box.text).length, 0),
+    long = all - boxes.reduce((count, box) => count + sentencesOf(box).length, 0),
+    beyond = all - long - rows.sentences.length;
+  if (long)
+    said.push(
+      `${counted(long, "line")} of more than ${LONGEST} characters ${long === 1 ? "is" : "are"} left out. Shorten ${long === 1 ? "it" : "them"} to one sentence.`,
+    );
+  if (beyond)
+    said.push(
+      `${counted(beyond, "sentence")} beyond the first ${MOST_SENTENCES} ${beyond === 1 ? "is" : "are"} left out, from the largest boxes. For more, fine-tune below.`,
+    );
+  const owners = new Map(); // group -> the boxes that it stands in
+  let twice = 0;
+  rows.groups.forEach((group, i) => {
+    const own = owners.get(group) ?? new Set();
+    if (own.has(rows.labels[i])) twice += 1;
+    owners.set(group, own.add(rows.labels[i]));
+  });
+  for (const [group, own] of owners) {
+    if (own.size < 2) continue;
+    const names = [...own].map((box) => `“${boxes[box].name}”`).join(" and ");
+    said.push(`“${rows.sentences[group]}” stands in ${names}. Decide for one box.`);
+  }
+  if (twice)
+    said.push(
+      `${counted(twice, "sentence")} ${twice === 1 ? "stands" : "stand"} there more than once. That teaches nothing new.`,
+    );
+  const names = boxes.map(({ name }) => name.trim().toLowerCase());
+  if (new Set(names).size < names.length) said.push("Two boxes have one name. Give each its own.");
+  return said;
+}
+
+/** The file of *boxes* and what was learned from them: no weights of the encoder. *by*: {checkpoint, revision} of the encoder. */
+export const toFile = (boxes, by, { head, ridge }) =>
+  JSON.stringify(
+    {
+      kind: KIND,
+      version: VERSION,
+      encoder: by,
+      boxes: boxes.map((box) => ({ name: box.name, sentences: sentencesOf(box) })),
+      ridge,
+      head: { weights: head.weights.map((row) => [...row]), bias: head.bias },
+    },
+    null,
+    1,
+  );
+
+/** The boxes of a file that `toFile` wrote, and its encoder. Throws an Error with a sentence for a person.
+ *  @param {string} content @returns {{boxes: Box[], encoder: {checkpoint: string, revision: string}}} */
+export function fromFile(content) {
+  let file;
+  try {
+    file = JSON.parse(content);
+  } catch {
+    throw new Error(
+      "This is no file of boxes: it is not JSON, or it was cut. Save it again, and open that.",
+    );
+  }
+  if (file?.kind !== KIND)
+    throw new Error(
+      "This is no file of boxes. Open one that Save wrote, or a CSV with the columns text and label.",
+    );
+  if (file.version !== VERSION)
+    throw new Error(
+      `This file has version ${String(file.version).slice(0, 20)}; this page reads version ${VERSION}. Open it where it was saved.`,
+    );
+  const good =
+    Array.isArray(file.boxes) &&
+    file.boxes.length >= FEWEST &&
+    file.boxes.length <= MOST &&
+    file.boxes.every(
+      (box) =>
+        typeof box?.name === "string" &&
+        Array.isArray(box.sentences) &&
+        box.sentences.every((sentence) => typeof sentence === "string"),
+    );
+  if (!good)
+    throw new Error(
+      `The boxes of this file cannot be read: wanted ${FEWEST} to ${MOST}, each with a name and sentences.`,
+    );
+  const { checkpoint = "", revision = "" } = file.encoder ?? {};
+  return {
+    boxes: file.boxes.map(({ name, sentences }) => ({
+      name: name.slice(0, 60),
+      text: sentences.map((sentence) => sentence.replace(/\s+/g, " ")).join("\n"),
+    })),
+    encoder: { checkpoint: String(checkpoint), revision: String(revision) },
+  };
+}
+
+/** The boxes of a table with the columns text (or sentence) and label. Throws an Error with a sentence for a person.
+ *  @param {string} content @returns {Box[]} */
+export function fromTable(content) {
+  const separator = content.slice(0, content.indexOf("\n") >>> 0).includes("\t") ? "\t" : ",",
+    [head = [], ...rows] = cellsOf(content.replace(/^\ufeff/, ""), separator),
+    names = head.map((name) => name.trim().toLowerCase()),
+    text = names.findIndex((name) => ["text", "sentence"].includes(name)),
+    label = names.indexOf("label");
+  if (text < 0 || label < 0)
+    throw new Error(
+      `The table has the columns ${names.join(", ").slice(0, 100) || "–"}; wanted text and label.`,
+    );
+  const lists = new Map();
+  for (const row of rows) {
+    const [sentence, name] = [row[text], row[label]].map((cell) =>
+      (cell ?? "").replace(/\s+/g, " ").trim(),
+    );
+    if (sentence && name) lists.set(name, [...(lists.get(name) ?? []), sentence]);
+  }
+  if (lists.size < FEWEST || lists.size > MOST)
+    throw new Error(`The table has ${counted(lists.size, "label")}; wanted ${FEWEST} to ${MOST}.`);
+  return [...lists].map(([name, list]) => ({ name: name.slice(0, 60), text: list.join("\n") }));
+}
+
+/** The cells of a CSV (RFC 4180), row by row. */
+function cellsOf(content, separator) {
+  const rows = [[]];
+  const cell = new RegExp(
+    `(?:"((?:[^"]|"")*)"|([^"\\n${separator}]*))(${separator}|\\r?\\n|$)`,
+    "y",
+  );
+  while (cell.lastIndex < content.length) {
+    const match = cell.exec(content);
+    if (!match) break;
+    rows
+      .at(-1)
+      .push(match[1] === undefined ? match[2].replace(/\r$/, "") : match[1].replaceAll('""', '"'));
+    if (match[3] !== separator) rows.push([]);
+  }
+  return rows.filter((row) => row.length > 1);
+}
