@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import figure_types
+from docs import api_types, figure_types
 from tests.conftest import ROOT
 
 FOLDERS = "bertexplorer/web/static", "bertexplorer/views"
@@ -48,3 +48,8 @@ def test_an_import_of_nothing_would_be_found(tmp_path: Path) -> None:
 
 def test_the_types_of_a_figure_are_those_of_its_classes() -> None:
     assert figure_types.TARGET.read_text("utf-8") == figure_types.written(), "run python -m docs.figure_types"
+
+
+def test_the_types_of_questions_and_answers_are_those_of_the_openapi_document() -> None:
+    """A golden test holds the document to the code."""
+    assert api_types.TARGET.read_text("utf-8") == api_types.written(), "run python -m docs.api_types"

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
-from bertexplorer.api.models import StrictModel
+from bertexplorer.api.models import Drawing, StrictModel
 from bertexplorer.api.problems import Route
 from bertexplorer.api.run_models import FileId, run_json, status
 from bertexplorer.api.runs import owner
@@ -78,7 +78,7 @@ class TrialReportModel(BaseModel):
     can: list[str]
     arms: list[dict[str, Any]] = Field(description="name and run of each arm, and what was measured last.")
     verdicts: list[str] = Field(description="Whether the finished runs agree with the papers.")
-    chart: dict[str, Any] | None = Field(description="The curves: panels of marks.")
+    chart: Drawing | None = Field(description="The curves: panels of marks.")
     said: str
     note: str
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model, model_validator
 from starlette.responses import Response
 
 from bertexplorer.core.state import read_spans
@@ -36,6 +36,8 @@ class SpanModel(StrictModel):
         return self
 
 
+DRAWING = {"type": "object", "additionalProperties": True, "title": "Figure"}
+Drawing = Annotated[dict[str, Any], WithJsonSchema(DRAWING)]  # the JSON of a figure
 Spans = Annotated[list[SpanModel], Field(max_length=MAX_SPANS)]
 
 

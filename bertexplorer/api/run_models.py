@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from bertexplorer.api.models import StrictModel, field_type, one_of, option_fields
+from bertexplorer.api.models import Drawing, StrictModel, field_type, one_of, option_fields
 from bertexplorer.api.page import setting_schema
+from bertexplorer.api.page_models import SettingModel
 from bertexplorer.options import option_specs
 from bertexplorer.runs.run_folder import MAX_NAME, Run, duration
 from bertexplorer.runs.service import MAX_SEEDS
@@ -52,12 +53,12 @@ class TaskModel(BaseModel):
     columns: list[dict[str, Any]] = Field(description="What its rows have: name, label, info, whether optional.")
     features: bool = Field(description="Whether it can learn from further columns (the field beside of a run).")
     defaults: dict[str, Any] = Field(description="Defaults of the settings of all tasks that differ for this one.")
-    settings: list[dict[str, Any]] = Field(description="Its own settings.")
+    settings: list[SettingModel] = Field(description="Its own settings.")
 
 
 class TasksModel(BaseModel):
     tasks: list[TaskModel]
-    settings: list[dict[str, Any]] = Field(description="The settings of all tasks.")
+    settings: list[SettingModel] = Field(description="The settings of all tasks.")
 
 
 class ReportModel(BaseModel):
@@ -68,14 +69,14 @@ class ReportModel(BaseModel):
     pace: str = Field(description="Step, learning rate, speed, memory, precision and device.")
     warnings: list[str]
     links: list[dict[str, str]] = Field(description="title and href of its views in Explore.")
-    chart: dict[str, Any] | None = Field(description="The curves.")
+    chart: Drawing | None = Field(description="The curves.")
     said: str = Field(description="The curves in a sentence.")
     advice: dict[str, Any] | None = Field(None, description="What to change if it learned nothing in a few steps.")
     seeds: dict[str, Any] | None = Field(None, description="The other seeds of the same request.")
     comparable: list[dict[str, str]] = Field([], description="id and name of the runs of the same task.")
     compared: dict[str, Any] | None = Field(None, description="With beside: what differs, and whether by chance.")
     best: dict[str, Any] | None = Field(None, description="The best checkpoint: its step, metrics and tables.")
-    confusion: dict[str, Any] | None = Field(None, description="The confusion matrix of its labels.")
+    confusion: Drawing | None = Field(None, description="The confusion matrix of its labels.")
     labels: list[str] = Field([], description="The labels of the confusion matrix, in its order.")
     rows: dict[str, Any] | None = Field(None, description="Wrongly answered validation rows, once it has ended.")
     texts: list[dict[str, str]] = Field([], description="The columns of a new row to try: name and label.")

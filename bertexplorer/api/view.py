@@ -26,6 +26,7 @@ from bertexplorer.api.admission import (
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.page import page_schema
+from bertexplorer.api.page_models import PageModel, ViewAnswerModel
 from bertexplorer.api.problems import Route
 from bertexplorer.api.upload_turns import UploadTurns
 from bertexplorer.core import provenance
@@ -83,13 +84,19 @@ def routes(
     """The routes that the page uses. *backend*: where views are computed."""
     router, request_body = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"]), request_schema()
 
-    @router.get("/page", operation_id="page", summary="The page")
+    @router.get("/page", operation_id="page", summary="The page", responses={200: {"model": PageModel}})
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state with which the page opens."""
         page = {**page_schema(answerer.registry.settings), "opening": state_json(opening), "lessons": catalogue.by_view}
         return Response(orjson.dumps(page), media_type="application/json")
 
-    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=request_body)
+    @router.post(
+        "/view",
+        operation_id="show-view",
+        summary="Show a view",
+        openapi_extra=request_body,
+        responses={200: {"model": ViewAnswerModel}},
+    )
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
         return await respond(request)

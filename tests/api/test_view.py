@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from copy import deepcopy
 from threading import Timer
@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from bertexplorer.api.admission import Reply, TaskResponse
+from bertexplorer.api.page_models import PageModel, ViewAnswerModel
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Answerer
 from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
@@ -45,6 +46,37 @@ def same(shown: dict[str, Any]) -> dict[str, Any]:
     assert times == 1
     result["receipt"]["short"] = short
     return result
+
+
+STATES = [
+    state(FRANCE, hidden="0:4-11", against="another text", other="A [MASK]."),
+    state(FRANCE, view="bertviz"),
+    state("", view="suite"),
+]
+
+
+def undocumented(given: Any, model: Any) -> list[str]:
+    """The fields of *given*, at any depth, that *model* does not have."""
+    known = model.model_validate(given).model_dump(mode="json")
+
+    def more(given: Any, known: Any, path: str) -> Iterator[str]:
+        if isinstance(given, dict):
+            for name, value in given.items():
+                yield from more(value, known[name], f"{path}/{name}") if name in known else [f"{path}/{name}"]
+        elif isinstance(given, list):
+            for one, other in zip(given, known, strict=True):
+                yield from more(one, other, path)
+
+    return list(more(given, known, ""))
+
+
+@pytest.mark.parametrize("asked", STATES, ids=lambda asked: asked["state"].get("view", "compared"))
+def test_all_that_an_answer_has_is_in_the_openapi_document(api: Api, asked: dict[str, Any]) -> None:
+    assert undocumented(api.shown(asked), ViewAnswerModel) == []
+
+
+def test_all_that_the_page_is_told_is_in_the_openapi_document(api: Api) -> None:
+    assert undocumented(api.client.get("/api/v1/page").json(), PageModel) == []
 
 
 def test_omitted_fields_have_the_values_of_the_opening_page(api: Api) -> None:

@@ -1,29 +1,10 @@
 // The types of what the scripts hand to each other, for readers, editors and tsc. No browser loads this file.
 
+import type * as api from "./api_json";
 import type { Figure as Marks } from "./figure_json";
 
+export type { Chip, Report, Run, Setting, Span, State, Strip, Task, Tasks, TrialReport, ViewQuestion } from "./api_json";
 export type * from "./figure_json";
-
-/** What a link of the page says: the fields of `State` in Python. Spans are written as in a link: "0:4-11,1:0-3". */
-export interface State {
-  view: string;
-  text: string;
-  pair: string;
-  hidden: string;
-  picked: string;
-  checkpoint: string;
-  precision: string;
-  against: string;
-  other: string;
-  options: Record<string, any>;
-}
-
-/** Characters of a text, in code points: side 0 or 1 of the pair. Side 2 counts tokens instead. */
-export interface Span {
-  side: number;
-  start: number;
-  end: number;
-}
 
 // Questions and answers
 
@@ -43,93 +24,35 @@ export interface Reply {
 export type Ask = (path: string, question?: Question) => Promise<Reply>;
 
 /** The answer of a view, or why there is none: then it has a *detail*. */
-export interface Answer {
-  state?: State;
-  strip?: Strip;
-  notice?: string;
+export interface Answer extends Partial<Omit<api.ViewAnswer, "checkpoint">> {
   checkpoint?: Card;
-  said?: string;
-  receipt?: { short: string; whole: string };
-  figure?: Figure;
-  beside?: { name: string; ours: string; said: string; figure: Figure | null; difference: Figure | null };
-  recorded?: string;
   detail?: string;
   missing?: string;  // what the text or the checkpoint lacks
+  recorded?: string;  // of a site: that its answer was recorded
   words?: string[];  // above a saved figure
 }
 
-/** What a page shows of a checkpoint. */
-export interface Card {
+/** What a page shows of a checkpoint: the server's, or that of a site. */
+export interface Card extends Partial<api.Card> {
   name?: string;
-  label?: string;
-  facts?: [string, string][];
-  layers?: number;
-  heads?: number;
   packed?: string;
   provenance?: string;
 }
 
-/** The text as chips. *press*: what a press on one does. */
-export interface Strip {
-  press: "hide" | "pick" | "";
-  label: string;
-  hint: string;
-  notes: string[];
-  chips: Chip[];
-}
-
-export interface Chip {
-  label: string;
-  title: string;
-  side: number;
-  word: number;  // -1: of no word, or alone in it
-  special: boolean;
-  span: string;  // "": it cannot be pressed
-  colour: number | null;  // a share, negative if it speaks against
-  more?: boolean;  // it goes on with the word of the chip before
-  on?: boolean;
-  masked?: boolean;
-  typed?: boolean;  // a mask that was typed
-  cut?: number;  // tokens left out behind it
-}
-
 // The page
 
-/** What the server says of the page. */
-export interface Page {
+/** What the server says of the page, and a site of itself. */
+export interface Page extends Omit<api.Page, "views"> {
   views: Record<string, View>;
-  opening: State;
-  doors?: Record<string, any>;
   site?: boolean;
   twins?: Record<string, string>;  // of a site: view -> the script that computes it
-  card?: Card;
-  [more: string]: any;
+  card?: Card;  // of a site
 }
 
-export interface View {
-  title: string;
-  settings: Setting[];
-  examples: { label: string; text: string; pair: string; picked: string; options: Record<string, any> }[];
-  text: boolean;
-  press: string;
-  checkpoint: string;
+export interface View extends api.View {
   offered?: boolean;  // of a site: whether a browser computes it
-  [more: string]: any;
-}
-
-/** A field of a view's Options. */
-export interface Setting {
-  name: string;
-  kind: "int" | "float" | "bool" | "str";
-  default: any;
-  label: string;
-  help: string;
-  low: number | null;
-  high: number | null;
-  choices: string[];
-  several: boolean;
-  by_page: boolean;
-  counts: string;
+  instead?: string;  // of a site: where else it is computed
+  defaults?: Record<string, any>;  // of a site: its settings
 }
 
 // Figures
