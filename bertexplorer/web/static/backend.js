@@ -18,6 +18,16 @@ export const ask = (path, question = {}) => backend(path, question);
 /** An *error* as an answer, for a question that nobody answers. */
 export const unanswered = (error) => ({ status: 0, answer: { detail: error.message } });
 
+/** Send a *file* to *path*; where nobody answers, that is the answer.
+ *  @param {string} path
+ *  @param {File} file
+ *  @param {Question["tell"]} [tell] */
+export function sendFile(path, file, tell) {
+  const body = new FormData();
+  body.append("file", file);
+  return ask(path, { body, tell }).catch(unanswered);
+}
+
 /** Send all further questions to *other*, a function like `ask`. */
 export const connect = (other) => {
   backend = other;
@@ -35,7 +45,7 @@ const LONGEST_S = 8; // the longest wait before another attempt to reach a serve
 
 /** The server over HTTP. A question with a body is sent again while the server restarts or is too busy.
  *  @type {Ask} */
-export async function http(path, { body, signal, tell = () => {} } = {}) {
+async function http(path, { body, signal, tell = () => {} } = {}) {
   const to = `api/v1/${path}`;
   if (body === undefined) return read(await fetch(to, { signal }), tell);
   for (let tries = 0; ; tries += 1) {

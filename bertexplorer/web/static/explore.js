@@ -6,7 +6,7 @@ import "./picker.js";
 import "./stage.js";
 import "./strip.js";
 import { saveView } from "./hand_in.js";
-import { ask, unanswered } from "./backend.js";
+import { ask, sendFile, unanswered } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
@@ -432,13 +432,12 @@ class Explore extends Panel {
   }
 
   async #upload() {
-    const form = new FormData();
-    form.append("file", this.file.files[0]);
+    const [file] = this.file.files;
     this.file.value = "";
     const { upload } = this.view,
       { view } = this.state.now;
     this.stage.tell(`Reading the ${upload}…`, "busy");
-    const { status, answer } = await ask(upload, { body: form }).catch(unanswered);
+    const { status, answer } = await sendFile(upload, file);
     if (status !== 200) {
       this.stage.tell(answer.detail);
       return;

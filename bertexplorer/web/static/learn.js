@@ -3,7 +3,7 @@ import { openClass } from "./board.js";
 import "./lecture.js";
 import "./question.js";
 import "./view.js";
-import { ask, unanswered } from "./backend.js";
+import { ask, sendFile, unanswered } from "./backend.js";
 import { choosing, en, h, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
@@ -159,8 +159,6 @@ class Learn extends HTMLElement {
       accept: ".md,.markdown,.txt",
       onchange: async () => {
         if (!file.files.length) return;
-        const form = new FormData();
-        form.append("file", file.files[0]);
         problem.hidden = true;
         file.disabled = true;
         said.textContent = "Checking everything that the lesson asserts…";
@@ -169,10 +167,8 @@ class Learn extends HTMLElement {
           said.textContent =
             notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent);
         };
-        const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, {
-          body: form,
-          tell,
-        });
+        const path = `lessons/own?${new URLSearchParams({ checkpoint })}`;
+        const { status, answer } = await sendFile(path, file.files[0], tell);
         file.disabled = false;
         file.value = "";
         if (status === 200) {

@@ -2,9 +2,10 @@
 // them on the right.
 import "./runs.js";
 import "./figure.js";
-import { ask, unanswered } from "./backend.js";
+import { ask, sendFile, unanswered } from "./backend.js";
 import { h, unbroken } from "./kit.js";
 import { about } from "./masthead.js";
+import { actionButtons, offerActions } from "./run_buttons.js";
 import { progressBar, stateWords } from "./runs.js";
 import { RunsPage } from "./runs_page.js";
 import { message, section, table } from "./table.js";
@@ -16,7 +17,6 @@ const PARK =
   "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
 const TEXT_NOTE =
   "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
-const ACTIONS = { stop: "Stop", resume: "Resume", delete: "Delete" };
 const percent = (share) =>
   share === null || share === undefined
     ? ""
@@ -136,16 +136,7 @@ class Pretrain extends RunsPage {
   }
 
   #detail() {
-    this.actions = Object.fromEntries(
-      Object.entries(ACTIONS).map(([name, words]) => [
-        name,
-        h(
-          "button",
-          { type: "button", hidden: true, onclick: () => this.#act(name, this.chosen) },
-          words,
-        ),
-      ]),
-    );
+    this.actions = actionButtons((name) => this.#act(name, this.chosen));
     this.summary = h("div", { id: "summary" });
     this.figure = h("bx-figure", { id: "figure", hidden: true });
     this.said = h("p", { class: "said", role: "status" });
@@ -159,7 +150,7 @@ class Pretrain extends RunsPage {
     return h(
       "div",
       { id: "detail" },
-      h("div", { id: "run-actions", class: "row" }, Object.values(this.actions)),
+      h("div", { id: "run-actions", class: "row" }, this.actions),
       this.summary,
       this.figure,
       this.caption,
@@ -194,12 +185,10 @@ class Pretrain extends RunsPage {
   }
 
   async #send() {
-    const [chosen] = this.input.files,
-      form = new FormData();
+    const [chosen] = this.input.files;
     if (!chosen) return;
-    form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
-    const { status, answer } = await ask("files", { body: form }).catch(unanswered);
+    const { status, answer } = await sendFile("files", chosen);
     this.input.value = "";
     this.#tell(status === 200 ? "" : answer.detail);
     if (status !== 200) return;
@@ -248,7 +237,7 @@ class Pretrain extends RunsPage {
 
   #report(found) {
     const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = found ?? {};
-    for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
+    offerActions(this.actions, can);
     const measured = arms
       .filter((arm) => arm.measured.tokens !== undefined)
       .map(({ name, run, measured: { tokens, ...shares } }) => ({

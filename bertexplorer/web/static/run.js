@@ -4,12 +4,12 @@ import "./cases.js";
 import "./figure.js";
 import { ask, unanswered } from "./backend.js";
 import { h, newKey, onEnter, save, unbroken } from "./kit.js";
+import { actionButtons, offerActions } from "./run_buttons.js";
 import { isLive } from "./runs.js";
 import { message, section, table } from "./table.js";
 
 const BETWEEN_MS = 1000; // two looks at a run that goes on
 const LONGEST_MS = 8000; // between two attempts to follow a run on a server that does not answer
-const ACTIONS = { stop: "Stop", resume: "Resume", again: "Run again", delete: "Delete" };
 const EXPORT_NOTE =
   "ZIP: the folder that transformers loads, with its model card, settings and metrics. ONNX: the encoder and its head for onnxruntime; of a run that learned vectors, the encoder alone.";
 const MAX_SHARES = 10; // labels of an answer
@@ -24,12 +24,7 @@ class Run extends HTMLElement {
     const button = (words, id, onclick) => h("button", { type: "button", id, onclick }, words);
     this.head = h("div", { id: "headline" });
     this.message = h("div", { class: "notices" });
-    this.actions = Object.fromEntries(
-      Object.entries(ACTIONS).map(([name, words]) => [
-        name,
-        h("button", { type: "button", onclick: () => this.#act(name) }, words),
-      ]),
-    );
+    this.actions = actionButtons((name) => this.#act(name));
     this.rename = h("input", {
       id: "rename",
       type: "text",
@@ -75,7 +70,7 @@ class Run extends HTMLElement {
       h(
         "div",
         { id: "run-actions", class: "row" },
-        Object.values(this.actions),
+        this.actions,
         (this.sharer = button("Share", "share", () => this.#share())),
         this.rename,
       ),
@@ -236,7 +231,7 @@ class Run extends HTMLElement {
         ]),
       ),
     );
-    for (const [name, button] of Object.entries(this.actions)) button.hidden = !can.includes(name);
+    offerActions(this.actions, can);
     if (document.activeElement !== this.rename) this.rename.placeholder = "New name, then Enter";
     this.#chart(this.figure, report.chart, report.said);
     this.said.textContent = unbroken(report.said ?? "");

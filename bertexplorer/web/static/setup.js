@@ -1,6 +1,6 @@
 // <bx-setup>: what a new run learns, from what and how. It shows the rows as the server reads them before the run starts. Fires
 // "started" with the id of the run. What is set stays in this tab, also after a reload.
-import { ask, unanswered } from "./backend.js";
+import { ask, sendFile, unanswered } from "./backend.js";
 import { choosing, h, newKey } from "./kit.js";
 import { message, table } from "./table.js";
 
@@ -169,13 +169,11 @@ class Setup extends HTMLElement {
   }
 
   async #send(name, input) {
-    const [chosen] = input.files,
-      form = new FormData();
+    const [chosen] = input.files;
     if (!chosen) return;
-    form.append("file", chosen);
     this.#tell(`Uploading ${chosen.name}…`, "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
-    const { status, answer } = await ask("files", { body: form, tell }).catch(unanswered);
+    const { status, answer } = await sendFile("files", chosen, tell);
     input.value = "";
     if (status !== 200) {
       this.#tell(answer.detail);
