@@ -10,7 +10,7 @@ import bertexplorer as bx
 from bertexplorer.answers.kinds.similarity import SimilarityReadout
 from bertexplorer.charts.adaptors import chart
 from bertexplorer.charts.adaptors.style import safe
-from bertexplorer.charts.style import beyond_limit, clip, count, percent, signed
+from bertexplorer.charts.style import beyond_limit, clip, count, percent, share, signed
 from bertexplorer.errors import ExplorerError
 from bertexplorer.views.contrast import show as contrast
 from bertexplorer.views.counterfactuals import show as counterfactuals
@@ -208,3 +208,8 @@ def test_labels_of_rows_show_their_differences():
 def test_names_that_are_sentences_are_quoted():
     with pytest.raises(ExplorerError, match=r"There is no candidate 'x'; wanted one of 'He left\.', 'She came\.'\.$"):
         name_index(["He left.", "She came."], "x", "candidate")
+
+
+@pytest.mark.parametrize(("value", "text"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.5, "50 %"), (1, "100 %")])
+def test_a_share_is_0_percent_if_there_is_no_case(value: float, text: str) -> None:
+    assert share(value) == text

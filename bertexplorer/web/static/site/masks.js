@@ -90,7 +90,7 @@ async function piecesLogProb(bert, encoding, position, ids) {
 }
 
 /** The encoding with *count* masks in place of the one at *position*. */
-export function insertMasks(bert, encoding, position, count) {
+function insertMasks(bert, encoding, position, count) {
   const { maskId } = bert.tokenizer;
   const spread = (values, fill) => [
     ...values.slice(0, position),

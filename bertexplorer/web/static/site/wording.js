@@ -21,9 +21,6 @@ export function percent(p) {
   return share >= 0.1 ? `${share.toFixed(1)} %` : "< 0.1 %";
 }
 
-/** A share of cases: none of them is 0 %. */
-export const share = (value) => (value ? percent(value) : "0 %");
-
 /** A number with its sign, or 0 if it rounds to zero. */
 export function signed(value, digits = 2) {
   const text = `${value < 0 ? "" : "+"}${value.toFixed(digits)}`.replace("-", "−");
