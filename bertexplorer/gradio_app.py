@@ -5,7 +5,6 @@ is a short one, to be read and copied. To run this one: python -m bertexplorer.g
 """
 
 import html
-import os
 import re
 from typing import Any
 
@@ -13,12 +12,11 @@ import bertexplorer as bx
 from bertexplorer.core.state import read_spans
 from bertexplorer.options import OptionSpec, build
 from bertexplorer.python.bert import join_list
-from bertexplorer.settings import QUIET
+from bertexplorer.settings import be_quiet
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import Example
 
-for name, value in QUIET.items():  # before gradio is imported, so that it reports nothing to its makers
-    os.environ.setdefault(name, value)
+be_quiet()  # before gradio is imported, so that it reports nothing to its makers
 
 import gradio as gr  # noqa: E402
 

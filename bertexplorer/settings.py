@@ -205,3 +205,9 @@ QUIET = {  # so that nothing leaves the machine unless a person types a hub name
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
+
+
+def be_quiet() -> None:
+    """Set QUIET in the environment, where it says nothing else. Libraries read it when they are imported."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)

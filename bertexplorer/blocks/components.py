@@ -8,7 +8,6 @@ import html
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ import orjson
 from gradio.components.base import server
 from gradio.events import EventListener
 
-from bertexplorer.api.admission import Reply, error_reply, problem
+from bertexplorer.api.admission import Reply, problem
 from bertexplorer.api.page import page_schema
-from bertexplorer.api.view import parse_request, read_state, state_json
+from bertexplorer.api.view import read_state, state_json
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.python.bert import Bert, Words, library, load
@@ -36,16 +35,11 @@ PRESSES = {"hide": "fill-mask", "pick": "attention"}  # what a press on a strip 
 
 
 @cache
-def scripts() -> str:
-    """What all components of a page need, as JSON: script, styles, and the views with their settings."""
+def scripts() -> tuple[str, str]:
+    """What all components of a page need, as JSON: script, styles, and the views with their settings; and its hash."""
     page = page_schema(library().settings)
-    return json.dumps({"script": script("blocks.js"), "styles": styles(), "page": page})
-
-
-@cache
-def version() -> str:
-    """Changes with `scripts`."""
-    return hashlib.sha256(scripts().encode()).hexdigest()[:12]
+    content = json.dumps({"script": script("blocks.js"), "styles": styles(), "page": page})
+    return content, hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 class Component(gr.HTML):
@@ -57,26 +51,22 @@ class Component(gr.HTML):
 
     def __init__(self, state: State, bert: Bert, look: Mapping[str, Any], **props: Any) -> None:
         self._backend = EmbeddedBackend(bert)
-        opening = state_json(self._backend.opening)
         value = state_json(state)
         super().__init__(
-            self.part_of(value),
+            {name: value[name] for name in self.fields or value},
             html_template=TEMPLATE,
             js_on_load=ON_LOAD,
             apply_default_css=False,
             component=type(self).__name__,
-            version=version(),
-            opening=opening,
+            version=scripts()[1],
+            opening=state_json(self._backend.opening),
             **props,
             **look,
         )
 
-    def part_of(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value[name] for name in value if not self.fields or name in self.fields}
-
     @server  # type: ignore[untyped-decorator]
     def scripts(self, _: Any) -> str:
-        return scripts()
+        return scripts()[0]
 
     @server  # type: ignore[untyped-decorator]
     def ask(self, question: Any) -> str:
@@ -99,9 +89,6 @@ class Component(gr.HTML):
     def result(self, value: Mapping[str, Any]) -> Result:
         """The answer to a value of the component, with all rows. Raises ExplorerError as the analysis does."""
         return result_of(self._backend.answerer, read_state(dict(value), self._backend.opening))
-
-    def preprocess(self, payload: dict[str, Any] | None) -> dict[str, Any]:
-        return payload or {}
 
     def postprocess(self, value: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
         """A text is a state with that text. Raises ExplorerError for what is no state."""
@@ -178,35 +165,24 @@ class View(Component):
         super().__init__(state, bert, look, strip=strip)
 
 
-class Explorer(Component):
-    """The explorer: all views behind their doors, and the one that is chosen. Its value and its events are those of a
-    `View`.
+class Explorer(View):
+    """The explorer: a `View` with doors to others.
 
     Args:
         view: the view to open.
-        text: the text; without one, it opens with the view's first example.
-        checkpoint: the checkpoint, as `load` takes it.
         views: the views to offer; without them, all.
         topics: the topics whose views to offer, such as "Attention"; they add to *views*.
-        **look: as for `View`.
+        **more: as for `View`.
 
     Raises:
-        ExplorerError: for an unknown view, topic or checkpoint.
+        ExplorerError: for an unknown topic or view, and as `View` does.
     """
 
     def __init__(
-        self,
-        view: str = "fill-mask",
-        *,
-        text: str = "",
-        checkpoint: str | Path | Bert = "mini",
-        views: Sequence[str] = (),
-        topics: Sequence[str] = (),
-        **look: Any,
+        self, view: str = "fill-mask", *, views: Sequence[str] = (), topics: Sequence[str] = (), **more: Any
     ) -> None:
-        bert = load(checkpoint)
-        state = state_of(bert, view, text or None, None, (), (), {})
-        super().__init__(state, bert, look, strip=True, offered=offered(state.view, views, topics))
+        super().__init__(view, **more)
+        self.props["offered"] = offered(self.value["view"], views, topics)
 
 
 def offered(opened: str, views: Sequence[str], topics: Sequence[str]) -> list[str]:
@@ -270,11 +246,4 @@ class TokenStrip(Component):
         """The tokens of a text; nothing is computed."""
         if path != "strip":
             return problem(404, "Not found", f"A strip of tokens has no {path!r:.40}.")
-        answerer, opening = self._backend.answerer, self._backend.opening
-        try:
-            state, _ = parse_request(answerer, body, replace(opening, view=self.props["view"]))
-            checkpoint = answerer.registry.get(state.checkpoint, state.precision)
-            strip = answerer.strip(checkpoint, answerer.encode(checkpoint, state), state)
-        except ExplorerError as error:
-            return error_reply(error)
-        return Reply(orjson.dumps({"state": state_json(state), "strip": strip}))
+        return self._backend.reply(path, body)

@@ -1,4 +1,4 @@
-// What Gradio runs for each component. It gets the scripts of our pages from the process of the app, once for a page of the browser;
+// What Gradio runs for each component. The scripts of our pages come from the process of the app, once for a page of the browser;
 // where a browser keeps them, once for all its pages. The component fires "changed", "answered" and "select".
 globalThis.bertexplorerScripts ??= {};
 const fetched = async () => {

@@ -23,7 +23,7 @@ from bertexplorer.options import build
 from bertexplorer.python.arguments import check_rows, check_span, check_text, check_texts, check_words
 from bertexplorer.python.describe import LISTS, document, signature
 from bertexplorer.python.result import Result
-from bertexplorer.settings import QUIET, Settings
+from bertexplorer.settings import Settings, be_quiet
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS, view_of
 
@@ -378,8 +378,7 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
 @cache
 def library() -> CheckpointRegistry:
     """The checkpoints of this process, with the settings of the environment."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
+    be_quiet()
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
 
 

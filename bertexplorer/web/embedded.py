@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bertexplorer.api.admission import Reply, error_reply, problem
 from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
+from bertexplorer.api.view import parse_request, state_json
 from bertexplorer.core.ask import Answerer, opening, with_example
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError, unforeseen
@@ -26,9 +27,6 @@ from bertexplorer.python.result import Result
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.registry import with_checkpoint
 from bertexplorer.views import view_of
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent / "static"
@@ -76,14 +74,23 @@ class EmbeddedBackend:
         """The reply to a question, as the API would give it. Errors are replies too."""
         if path in PLOTLY:
             return Reply(orjson.dumps({"source": (STATIC / "vendor" / f"{path}.min.js").read_text("utf-8")}))
-        if path != "view":
+        if path not in ("view", "strip"):
             return problem(404, "Not found", f"There is no {path!r:.40} here. Use the page of `serve` for it.")
         try:
+            if path == "strip":
+                return self.strip(body)
             return perform(self.answerer, self.opening, Call("view", "", "", body))
         except ExplorerError as error:
             return error_reply(error)
         except Exception:  # without an answer, the element would wait for ever
             return problem(500, "Internal error", unforeseen(log, "an embedded view failed"))
+
+    def strip(self, body: Any) -> Reply:
+        """The tokens of a text as chips. Raises ExplorerError as a view does."""
+        state, _ = parse_request(self.answerer, body, self.opening)
+        checkpoint = self.answerer.registry.get(state.checkpoint, state.precision)
+        chips = self.answerer.strip(checkpoint, self.answerer.encode(checkpoint, state), state)
+        return Reply(orjson.dumps({"state": state_json(state), "strip": chips}))
 
 
 def result_of(answerer: Answerer, state: State) -> Result:

@@ -1,9 +1,8 @@
 // The components of bertexplorer.blocks: elements of the pages inside a gr.HTML of anybody's Gradio app. Gradio's *props* hold the
 // value, *watch* tells when a listener has changed it, and *trigger* fires an event.
-import "./nav.js";
 import "./strip.js";
 import "./view.js";
-import { framed, inTurn, plotlyOf } from "./embedded.js";
+import { framed, inTurn, navigation, plotlyOf } from "./embedded.js";
 import { loadPlotly } from "./figure.js";
 import { h } from "./kit.js";
 
@@ -54,30 +53,18 @@ function explorer(component) {
       { title } = schema.views[view.state.now.view];
     trigger("answered", { rows, sentence: said, title });
   });
-  return props.offered ? [navigation(component, view), view] : [view];
+  return props.offered ? [navigation(view, part(schema, props.offered)), view] : [view];
 }
 
-/** The doors to the views that an Explorer offers. */
-function navigation({ props, schema }, view) {
-  const nav = h("bx-nav"),
-    offered = new Set(props.offered);
-  const views = Object.fromEntries(
-    Object.entries(schema.views).filter(([name]) => offered.has(name)),
-  );
+/** The part of the *schema* with the views that are *offered*. */
+function part(schema, offered) {
+  const views = Object.fromEntries(offered.map((name) => [name, schema.views[name]]));
   const doors = {};
   for (const [title, door] of Object.entries(schema.doors)) {
-    const behind = door.views.filter((name) => offered.has(name));
+    const behind = door.views.filter((name) => name in views);
     if (behind.length) doors[title] = { ...door, views: behind };
   }
-  nav.draw(views, doors);
-  const open = ({ detail }) =>
-    view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
-  nav.addEventListener("view", open);
-  nav.addEventListener("door", open);
-  view.addEventListener("filled", () => {
-    if (offered.has(view.state.now.view)) nav.mark(view.state.now.view);
-  });
-  return nav;
+  return { ...schema, views, doors };
 }
 
 /** A text as tokens. */

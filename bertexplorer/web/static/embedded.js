@@ -1,8 +1,9 @@
 // What the widget of a notebook and the components of a Gradio app share: the frame of an element on a page that is not ours, and
 // questions to a process that answers one at a time.
+import "./nav.js";
 import { h } from "./kit.js";
 
-/** @import { Ask } from "./types.d.ts" */
+/** @import { Ask, Page } from "./types.d.ts" */
 
 const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark"; // of <html> or <body>: JupyterLab, Colab, marimo, VS Code, Gradio
 
@@ -23,6 +24,22 @@ export function framed(className, ...children) {
   for (const one of [document.documentElement, document.body])
     watch.observe(one, { attributes: true });
   return { frame: h("div", { class: "bx-embedded" }, theme), end: () => watch.disconnect() };
+}
+
+/** The doors to the *views*, which open them in the live view *place*.
+ *  @param {any} place
+ *  @param {Pick<Page, "views" | "doors" | "opening">} page */
+export function navigation(place, { views, doors, opening }) {
+  const nav = h("bx-nav");
+  nav.draw(views, doors);
+  const open = ({ detail }) => place.state.set({ view: detail, checkpoint: opening.checkpoint });
+  nav.addEventListener("view", open);
+  nav.addEventListener("door", open);
+  place.addEventListener("filled", () => {
+    const { view } = place.state.now;
+    if (Object.hasOwn(views, view)) nav.mark(view);
+  });
+  return nav;
 }
 
 /** A function like `ask` that sends one question at a time with *send*, as the other side cannot stop one: while it computes, only

@@ -2,14 +2,22 @@
 // Fires "view" with a view's name, and "door" if it was opened through its door.
 import { h, roving } from "./kit.js";
 
+/** @import { View } from "./types.d.ts" */
+
 class Nav extends HTMLElement {
+  /** @type {Record<string, View>} */
   #views = {};
+  /** @type {Record<string, string>} */
+  #groups = {}; // view -> the door that it stands behind, else its topic
   #last = {}; // group -> its last view
 
   /** *views*: name -> {topic, title, …}; *doors*: title -> {about, views}; *more*: doors to other pages. */
   draw(views, doors, more = []) {
     this.#views = views;
-    this.#group(doors);
+    for (const name of Object.keys(views)) {
+      const door = Object.keys(doors).find((title) => doors[title].views.includes(name));
+      this.#groups[name] = door ?? views[name].topic;
+    }
     this.doors = h(
       "div",
       { class: "doors", role: "group", "aria-label": "Start here" },
@@ -71,7 +79,7 @@ class Nav extends HTMLElement {
 
   /** Mark *view* as the current one. */
   mark(view) {
-    const { group } = this.#views[view];
+    const group = this.#groups[view];
     this.#last[group] = view;
     for (const door of this.doors.querySelectorAll("[data-group]")) {
       if (door.dataset.group === group) door.setAttribute("aria-current", "true");
@@ -80,7 +88,7 @@ class Nav extends HTMLElement {
     this.group.textContent = this.doors.querySelector("[aria-current]") ? "" : group;
     for (const tab of this.views.children) {
       const chosen = tab.dataset.view === view;
-      tab.hidden = this.#views[tab.dataset.view].group !== group;
+      tab.hidden = this.#groups[tab.dataset.view] !== group;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
     }
@@ -88,23 +96,15 @@ class Nav extends HTMLElement {
     this.views.scrollLeft = Math.max(0, chosen.offsetLeft - this.views.offsetLeft - 40);
   }
 
-  /** Give each view its group: the door that it stands behind, else its topic. */
-  #group(doors) {
-    for (const [name, view] of Object.entries(this.#views)) {
-      const door = Object.keys(doors).find((title) => doors[title].views.includes(name));
-      view.group = door ?? view.topic;
-    }
-  }
-
   /** The place of *view* behind its door, -1 for a view without one. */
   #place(view, doors) {
-    return (doors[this.#views[view].group]?.views ?? []).indexOf(view);
+    return (doors[this.#groups[view]]?.views ?? []).indexOf(view);
   }
 
   #of(group) {
     return [...this.views.children]
       .map((tab) => tab.dataset.view)
-      .filter((name) => this.#views[name].group === group);
+      .filter((name) => this.#groups[name] === group);
   }
 
   #go(view, way = "view") {

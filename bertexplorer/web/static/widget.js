@@ -1,7 +1,6 @@
 // The widget of a notebook: the views with their text and settings. The notebook's kernel answers in place of a server.
-import "./nav.js";
 import "./view.js";
-import { framed, inTurn, plotlyOf } from "./embedded.js";
+import { framed, inTurn, navigation, plotlyOf } from "./embedded.js";
 import { loadPlotly } from "./figure.js";
 import { h } from "./kit.js";
 
@@ -32,25 +31,14 @@ export async function render({ model, el }) {
   const { ask, end } = kernel(model);
   loadPlotly(plotlyOf(ask));
   const { answer: schema } = await ask("page");
-  const nav = h("bx-nav"),
-    view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
-  const around = framed("", nav, view);
-  const mark = () => {
-    if (view.state) nav.mark(view.state.now.view);
-  };
-  nav.draw(schema.views, schema.doors);
-  const open = ({ detail }) =>
-    view.state.set({ view: detail, checkpoint: schema.opening.checkpoint });
-  nav.addEventListener("view", open);
-  nav.addEventListener("door", open);
+  const view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
+  const around = framed("", navigation(view, schema), view);
   view.addEventListener("filled", () => {
-    mark();
     if (view.getAttribute("aria-busy") === "true" || model.get("link") === view.state.link) return;
     model.set("link", view.state.link);
     model.save_changes();
   });
   el.append(around.frame);
-  mark();
   const moved = () => {
     if (model.get("link") !== view.state.link) view.state.open(model.get("link"));
   };
