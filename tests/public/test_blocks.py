@@ -157,6 +157,11 @@ def test_the_programs_of_the_document_run(code: str) -> None:
     assert asked(view, "view", {"state": view.value})["status"] == 200
 
 
+def test_the_space_of_the_document_has_the_gradio_of_the_tests() -> None:
+    version = re.search(r"^sdk_version: (.*)$", DOCUMENT, re.MULTILINE)
+    assert version and f"gradio=={version[1]}\n" in (ROOT / "requirements.txt").read_text("utf-8")
+
+
 def test_the_example_has_listeners_in_both_directions() -> None:
     program = runpy.run_path(str(ROOT / "examples" / "gradio_components.py"), run_name="example")
     heard = {target[1] for function in program["demo"].fns.values() for target in function.targets}
