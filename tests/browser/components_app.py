@@ -11,8 +11,10 @@ import bertexplorer as bx
 from bertexplorer.blocks import Explorer, TokenStrip, View
 
 FRANCE = "Paris is the [MASK] of France."
+EVIL = "${alert(1)} {{value}} <img src=x onerror=alert(2)>"
 folder = Path(sys.argv[1])
-own = bx.from_transformers(AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
+model, tokenizer = AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+own = bx.from_transformers(model, tokenizer, name=EVIL)
 
 with gr.Blocks(analytics_enabled=False) as demo:
     text = gr.Textbox(FRANCE, label="Mine")
@@ -32,6 +34,7 @@ with gr.Blocks(analytics_enabled=False) as demo:
         pressed = gr.Textbox(label="Pressed")
         strip.select(lambda value, event=None: value["hidden"], strip, pressed)
         View("attention", text="A quiet river.", checkpoint=own, elem_id="own", strip=False)
+        View("fill-mask", text=FRANCE, options={"words": EVIL}, elem_id="odd", strip=False)
     with gr.Tab("Explorer"):
         Explorer("attention", views=["fill-mask"], elem_id="explorer")
     with gr.Tab("Anew"):

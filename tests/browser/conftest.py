@@ -137,13 +137,14 @@ def opened(
     size: str = "desktop",
     *,
     gone: bool = False,
+    framed: str = "",
     cookies: Sequence[Any] = (),
     script: str = "",
     scheme: Literal["light", "dark"] = "light",
 ) -> Iterator[Page]:
-    """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail. *cookies*:
-    of a context of before, whose person this is. *script*: runs before those of the page. *scheme*: the colours that
-    the browser asks for."""
+    """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail. *framed*:
+    the host of a frame in the page, which may be asked, too. *cookies*: of a context of before, whose person this is.
+    *script*: runs before those of the page. *scheme*: the colours that the browser asks for."""
     width, height = SIZES[size]
     context = browser.new_context(
         viewport={"width": width, "height": height}, has_touch=size == "phone", color_scheme=scheme
@@ -165,7 +166,8 @@ def opened(
     page.on("request", lambda r: under_way.add(r))
     page.on("requestfinished", lambda r: under_way.discard(r))
     page.on("requestfailed", lambda r: under_way.discard(r))
-    page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
+    hosts = [address, framed] if framed else [address]
+    page.on("request", lambda r: None if is_local(r.url, *hosts) else wrong.append(f"request: {r.url}"))
     page.goto(address)
     yield page
     hurt, seen = page.evaluate("window.__pwn"), list(wrong)  # before closing, which aborts pending requests
@@ -174,5 +176,6 @@ def opened(
     assert hurt is None
 
 
-def is_local(url: str, address: str) -> bool:
-    return url.startswith(("/".join(address.split("/")[:3]) + "/", "data:", "blob:"))
+def is_local(url: str, *addresses: str) -> bool:
+    hosts = ["/".join(address.split("/")[:3]) + "/" for address in addresses]
+    return url.startswith((*hosts, "data:", "blob:"))

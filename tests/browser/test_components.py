@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import opened
+from tests.browser.steps import wait_until_quiet
 from tests.browser.test_gradio_app import started
 from tests.conftest import Tiny
 
 EVIL = "${alert(1)} `x` {{value}} <img src=x onerror=alert(2)> [MASK]."
+EVIL_OPTION = "${alert(1)} {{value}} <img src=x onerror=alert(2)>"  # words to look up; the checkpoint is called so, too
 APP = "tests/browser/components_app.py"
+FRAMED = "tests/browser/framed_app.py"
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +56,24 @@ def test_listeners_and_a_person_change_one_value(page: Page) -> None:
     expect(page.locator("#first button.chip.masked")).to_have_count(1)
     expect(page.get_by_text("The <b>cat</b> [MASK].", exact=True)).to_be_visible()
 
+    # 5. A reload begins anew, with the scripts that the browser has kept.
+    wait_until_quiet(page)  # else gradio reports what breaks off
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    page.reload()
+    expect(page.locator("#first .marks")).to_be_visible()
+    expect(page.locator("#first")).to_contain_text("It would put “capital”")
+    assert any('"fn_name":"ask"' in body for body in asked)
+    assert not any('"fn_name":"scripts"' in body for body in asked)
+
 
 def test_a_tab_that_opens_later_and_a_view_made_anew(page: Page) -> None:
     # 1. In a tab that was not drawn at first: a strip, and a checkpoint that only the program has.
     page.get_by_role("tab", name="Later").click()
     expect(page.locator("#own .marks").first).to_be_visible()
     assert page.locator("#own textarea:visible").count() == 0, "without its strip"
+    expect(page.locator("#odd")).to_contain_text(EVIL_OPTION)
+    assert page.locator("img[src=x]").count() == 0
     page.locator("#strip button.chip", has_text="sat").click()
     expect(page.locator("#strip button.chip.masked")).to_have_count(2)
     expect(page.get_by_label("Pressed", exact=True)).to_have_value(re.compile(r"0:4-7"))
@@ -94,3 +110,33 @@ def test_it_is_dark_where_the_app_is(browser: Browser, app: str) -> None:
         paper = page.evaluate("getComputedStyle(document.querySelector('#first .bx-theme')).backgroundColor")
         assert paper == "rgba(0, 0, 0, 0)", "that of the app"
         expect(page.get_by_label("Said", exact=True)).to_have_value(re.compile("capital"))
+        page.evaluate("document.body.classList.remove('dark')")
+        expect(page.locator("#first .bx-theme:not(.dark) .marks")).to_be_visible()
+
+
+def test_in_a_frame_of_another_host_below_a_path(browser: Browser) -> None:
+    with ExitStack() as running:
+        address = running.enter_context(started(FRAMED))
+        inside = address.replace("127.0.0.1", "localhost")
+
+        # 1. It answers without a cookie, which browsers withhold there.
+        with opened(browser, address, framed=inside) as page:
+            frame = page.frame_locator("iframe")
+            expect(frame.locator(".marks")).to_have_count(2)
+            frame.locator("bx-view textarea").first.fill("The [MASK] barked.")
+            expect(frame.get_by_text("the first of 10 rows has “dogs”").first).to_be_visible()
+            expect(frame.locator("bx-strip").last).to_contain_text("barked")
+            assert page.context.cookies() == []
+
+        # 2. Its server stops, which is said, and comes back.
+        with opened(browser, address, framed=inside, gone=True) as page:
+            frame = page.frame_locator("iframe")
+            expect(frame.locator(".marks")).to_have_count(2)
+            running.close()
+            frame.locator("bx-view textarea").first.fill("The [MASK] barked.")
+            expect(frame.locator("bx-view").first).to_contain_text("the app does not answer")
+            running.enter_context(started(FRAMED, port=int(address.split(":")[2].strip("/"))))
+            expect(frame.locator("bx-view textarea").first).to_have_value(re.compile("^The animal"))  # gradio reloads
+            expect(frame.locator(".marks")).to_have_count(2)
+            frame.locator("bx-view textarea").first.fill("The [MASK] barked.")
+            expect(frame.get_by_text("the first of 10 rows has “dogs”").first).to_be_visible()

@@ -28,11 +28,12 @@ CUT = """() => [...document.querySelectorAll("label, h1, h2, button, .prose, [da
 
 
 @contextmanager
-def started(*command: str) -> Iterator[str]:
-    """The address of an app, started as a person does."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def started(*command: str, port: int = 0) -> Iterator[str]:
+    """The address of an app, started as a person does, at *port* or at a free one."""
+    if not port:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/"
