@@ -1,6 +1,7 @@
 """Options: a setting is declared once, as a field of a dataclass, for forms on the page, flags and fields in files."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -44,15 +45,15 @@ class OptionSpec:
                 raise ValueError
             if self.kind is str and not isinstance(value, str | int | float):
                 raise ValueError
-            value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
+            read = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
+            if self.kind is float and not math.isfinite(read):
+                raise ValueError
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ExplorerError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
         low, high = self.option.low, self.option.high
-        if self.kind in (int, float) and not (
-            (low is None or value >= low) and (high is None or value <= high) and value == value
-        ):
-            raise ExplorerError(f"{label}: got {str(value):.60}; wanted {self.wanted()}.")
-        return value
+        if self.kind in (int, float) and not ((low is None or read >= low) and (high is None or read <= high)):
+            raise ExplorerError(f"{label}: got {str(read):.60}; wanted {self.wanted()}.")
+        return read
 
     def help(self) -> str:
         """The description of its flag, for argparse."""

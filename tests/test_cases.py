@@ -1,11 +1,13 @@
 """Tables of cases that Python and the scripts both answer: tests/scripts/*.test.js read the same files.
 
-python -m tests.test_cases     write the parts that are computed here: tokens.json, and the keys of grading.json
+python -m tests.test_cases     write what is computed here: tokens.json, strips.json, and the keys of grading.json
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,23 @@ import numpy as np
 import pytest
 import torch
 
+from bertexplorer.answers.heads import name_heads, one_or_all, parse_heads
+from bertexplorer.answers.texts import parse_candidates
 from bertexplorer.charts import style
 from bertexplorer.core.state import State, from_link, read_spans, shift_spans, to_link, write_spans
+from bertexplorer.core.strip import draw as draw_strip
+from bertexplorer.csv_safety import as_csv
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.answer_keys import answer_key, click_key
 from bertexplorer.learn.grading import Grade, grade
 from bertexplorer.learn.lesson import Block, read_lesson
 from bertexplorer.learn.numbers import readings
 from bertexplorer.learn.prose import inline
+from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.sentence_encoder import SIMILARITIES, Dense, Normalize, SentenceEncoder, Truncate, VectorStep
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
+from bertexplorer.options import Option, OptionSpec
 from bertexplorer.site.finds import find_key
 from bertexplorer.site.tokens import describe
 from bertexplorer.views.next_sentence import show as next_sentence
@@ -70,6 +78,56 @@ WRITERS: dict[str, Callable[..., str]] = {"counted": counted, "ordinal": next_se
 def test_numbers_and_names_in_sentences(function: str, given: list[Any], text: Any) -> None:
     write: Callable[..., Any] = WRITERS.get(function) or getattr(style, function)
     assert write(*given) == text
+
+
+# What a person types
+
+
+def refused(case: dict[str, Any]) -> Any:
+    """Whether what is done with *case* is refused, with its words."""
+    return pytest.raises(ExplorerError, match=f"^{re.escape(case['refused'])}$") if "refused" in case else nullcontext()
+
+
+def typed(case: dict[str, Any]) -> str:
+    return str(case["typed"] * case.get("times", 1))
+
+
+HEADS = table("typed")["heads"]
+SIZES = HEADS["layers"], HEADS["heads"]
+
+
+@pytest.mark.parametrize("case", HEADS["typed"], ids=lambda case: case["typed"])
+def test_heads(case: dict[str, Any]) -> None:
+    with refused(case):
+        assert [str(head) for head in parse_heads(typed(case), *SIZES)] == [f"{i}·{j}" for i, j in case["heads"]]
+
+
+@pytest.mark.parametrize("case", HEADS["named"], ids=lambda case: f"{case['layer']} {case['head']}")
+def test_the_name_of_heads(case: dict[str, Any]) -> None:
+    with refused(case):
+        assert name_heads(one_or_all(case["layer"], case["head"], *SIZES), *SIZES) == case["name"]
+
+
+@pytest.mark.parametrize("case", table("typed")["texts"], ids=lambda case: case["typed"])
+def test_other_texts(case: dict[str, Any]) -> None:
+    with refused(case):
+        assert parse_candidates(typed(case)) == case["texts"]
+
+
+@pytest.mark.parametrize("case", table("typed")["checked"], ids=lambda case: f"{case['setting']} {case['given']!r}")
+def test_a_setting(case: dict[str, Any]) -> None:
+    about = table("typed")["settings"][case["setting"]]
+    option = Option(about["label"], about["low"], about["high"])
+    kind = {"int": int, "float": float, "bool": bool, "str": str}[about["kind"]]
+    setting = OptionSpec(case["setting"], kind, None, option, tuple(about["choices"]))
+    with refused(case):
+        found = setting.check(case["given"])
+        assert (found, type(found)) == (case["value"], kind)
+
+
+@pytest.mark.parametrize(("value", "cell"), table("csv"), ids=repr)
+def test_a_cell_of_a_csv_file(value: Any, cell: str) -> None:
+    assert as_csv([{"a": value, "b": 1}]) == f"a,b\r\n{cell},1\r\n"
 
 
 # The vector of a text
@@ -223,22 +281,47 @@ def as_json(encoding: Encoding) -> dict[str, Any]:
     }
 
 
+def text_json(text: Text) -> dict[str, Any]:
+    """*text* as the scripts have it."""
+    typed = {"first": text.first, "second": text.second}
+    return typed | {name: [span._asdict() for span in getattr(text, name)] for name in ("hidden", "picked")}
+
+
 def tokens_table(tokenizer: Tokenizer) -> dict[str, Any]:
     cases = []
     for text in TEXTS:
-        typed = {"first": text.first, "second": text.second}
-        marked = {name: [span._asdict() for span in getattr(text, name)] for name in ("hidden", "picked")}
         try:
             answer: dict[str, Any] = {"encoding": as_json(tokenizer.encode(text))}
         except ExplorerError as error:
             answer = {"refused": str(error)}
-        cases.append({"text": typed | marked, **answer})
+        cases.append({"text": text_json(text), **answer})
     found = {"vocabulary": describe(tokenizer), "cases": cases}
     return json.loads(json.dumps(found))
 
 
 def test_texts_as_tokens(tiny: Tiny) -> None:
     assert tokens_table(load(tiny("bert"), precision="fp32").tokenizer) == table("tokens")
+
+
+STRIPS = (  # of the texts above: with a word to hide or to pick, and shades of tokens
+    (TEXTS[2], "hide", {1: 0.5, 2: -0.25}),
+    (TEXTS[3], "pick", {1: 0.12345, 3: 1.0}),
+    (TEXTS[3], "hide", {}),
+    (TEXTS[5], "hide", {}),
+    (TEXTS[9], "", {}),
+)
+
+
+def strips_table(checkpoint: Checkpoint) -> list[dict[str, Any]]:
+    cases = []
+    for text, press, colours in STRIPS:
+        strip = draw_strip(checkpoint, checkpoint.tokenizer.encode(text), colours, press=press)
+        cases.append({"text": text_json(text), "press": press, "colours": colours, "strip": strip})
+    return json.loads(json.dumps(cases))
+
+
+def test_tokens_as_chips(tiny: Tiny) -> None:
+    assert strips_table(load(tiny("bert"), precision="fp32")) == table("strips")
 
 
 # Grading
@@ -295,9 +378,10 @@ def test_answers_are_graded(case: dict[str, Any]) -> None:
 
 def write() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        tokens = tokens_table(load(recipes.write(Path(folder) / "bert", "bert"), precision="fp32").tokenizer)
+        checkpoint = load(recipes.write(Path(folder) / "bert", "bert"), precision="fp32")
+        tokens, strips = tokens_table(checkpoint.tokenizer), strips_table(checkpoint)
     graded = [{**case, "key": key_of(case)} for case in table("grading")]
-    for name, found in (("tokens", tokens), ("grading", graded)):
+    for name, found in (("tokens", tokens), ("strips", strips), ("grading", graded)):
         (FOLDER / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Answers } from "../../bertexplorer/web/static/site/answer.js";
+import { Answers, strip as drawn } from "../../bertexplorer/web/static/site/answer.js";
 import { Refusal } from "../../bertexplorer/web/static/site/refusal.js";
 import { Tokenizer } from "../../bertexplorer/web/static/site/tokens.js";
 import { table } from "./cases.js";
@@ -22,6 +22,12 @@ for (const { text, encoding, refused } of cases) {
         encoding,
       );
     }
+  });
+}
+
+for (const { text, press, colours, strip } of table("strips")) {
+  test(`the chips of ${JSON.stringify(text.first.slice(0, 60))} to ${press || "read"}`, () => {
+    assert.deepEqual(drawn({ tokenizer }, tokenizer.encode(text), press, colours), strip);
   });
 }
 

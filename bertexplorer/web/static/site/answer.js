@@ -4,6 +4,8 @@ import { readSpans, shiftSpans, TOKENS, writeSpans } from "../spans.js";
 import { readLink } from "./links.js";
 import { Refusal, Stopped } from "./refusal.js";
 
+/** @import { Setting, ViewQuestion } from "../types.d.ts" */
+
 const MOST = 12; // answers that are remembered
 const PRESS = {
   hide: ["Press one to hide it or to show it again.", "Click any word to hide it from BERT."],
@@ -149,6 +151,7 @@ export class Answers {
 
   // The question.
 
+  /** @param {ViewQuestion} question */
   async read({ state, link, counted_in: counted, fill }) {
     if (link !== undefined) return this.follow(link);
     let now = {
@@ -291,14 +294,17 @@ const asText = ({ text, pair, hidden, picked }) => ({
   picked: readSpans(picked),
 });
 
-/** *value* as the setting *one* takes it. */
-function check({ name, label, kind, choices, low, high }, value) {
+const NUMBERS = { int: /^[-+]?\d+$/, float: /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i };
+
+/** *value* as a setting takes it.
+ *  @param {Pick<Setting, "label" | "kind" | "choices" | "low" | "high">} setting */
+export function check({ label, kind, choices, low, high }, value) {
   const wanted = choices.length
     ? `one of ${choices.join(", ")}`
     : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind] +
       (low !== null && high !== null ? ` from ${low} to ${high}` : "");
-  const refuse = () => {
-    throw new Refusal(`${label || name}: got '${String(value).slice(0, 60)}'; wanted ${wanted}.`);
+  const refuse = (given = `'${String(value).slice(0, 60)}'`) => {
+    throw new Refusal(`${label}: got ${given}; wanted ${wanted}.`);
   };
   if (choices.length && !choices.includes(value)) refuse();
   if (kind === "bool") {
@@ -308,20 +314,14 @@ function check({ name, label, kind, choices, low, high }, value) {
     return known === undefined ? refuse() : known;
   }
   if (kind === "str") return String(value);
-  const number = typeof value === "number" || String(value).trim() ? Number(value) : NaN;
-  if (
-    !Number.isFinite(number) ||
-    (kind === "int" && !Number.isInteger(number)) ||
-    (low !== null && number < low) ||
-    (high !== null && number > high)
-  ) {
-    refuse();
-  }
+  const number = Number(value);
+  if (!NUMBERS[kind].test(String(value).trim())) refuse();
+  if ((low !== null && number < low) || (high !== null && number > high)) refuse(String(number));
   return number;
 }
 
 /** The text as chips. *press*: what a press on one does; *colours*: position -> shade. */
-function strip(bert, encoding, press, colours) {
+export function strip(bert, encoding, press, colours) {
   const { tokenizer } = bert;
   const { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding;
   const picks = press === "pick";

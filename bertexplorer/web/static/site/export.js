@@ -25,7 +25,8 @@ function csv(rows, provenance) {
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
-function cell(value) {
+/** A cell of a CSV file. */
+export function cell(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "number") return String(value);
   const words =
@@ -34,6 +35,6 @@ function cell(value) {
       : typeof value === "object"
         ? JSON.stringify(value)
         : String(value);
-  const shown = /^\s*[=+\-@\t\r]/.test(words) ? `'${words}` : words;
+  const shown = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/.test(words) ? `'${words}` : words;
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

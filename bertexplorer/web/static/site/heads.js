@@ -1,6 +1,7 @@
 // Heads and neurons as a person writes them ("5·3": layer 5, head 3, from 1; in data from 0), and the heads worth a look in one text.
 import { argmax, range } from "../numbers.js";
 import { Refusal } from "./refusal.js";
+import { grouped } from "./wording.js";
 
 const PLACE = /^(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})$/,
   MAX_TYPED = 2_000;
@@ -11,10 +12,10 @@ export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 
 /** [layer, number] of each place in a line such as "5·3, 5.7", each once. *count*: of this *kind* in a layer. */
 function parsePlaces(typed, kind, example, layers, count) {
-  if (typed.length > MAX_TYPED) {
+  const { length } = [...typed];
+  if (length > MAX_TYPED) {
     throw new Refusal(
-      `A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. ` +
-        `Shorten it.`,
+      `A line of ${grouped(length)} characters was given; the limit is ${grouped(MAX_TYPED)}. Shorten it.`,
     );
   }
   const places = new Map();
@@ -25,7 +26,7 @@ function parsePlaces(typed, kind, example, layers, count) {
     const [layer, number] = PLACE.exec(part)?.slice(1).map(Number) ?? [];
     if (layer === undefined) {
       throw new Refusal(
-        `'${part.slice(0, 20)}' is not a ${kind}; expected a layer and a ${kind} such as ${example}, separated by commas.`,
+        `'${[...part].slice(0, 20).join("")}' is not a ${kind}; expected a layer and a ${kind} such as ${example}, separated by commas.`,
       );
     }
     checkNumber(layer, layers, "layer");
