@@ -12,7 +12,7 @@ from starlette.responses import Response
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
 from bertexplorer.api.models import Drawing, StrictModel
 from bertexplorer.api.problems import Route
-from bertexplorer.api.run_models import FileId, run_json, status
+from bertexplorer.api.run_models import FileId, RunModel, run_json, status
 from bertexplorer.api.runs import owner
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import pretraining
@@ -71,12 +71,20 @@ class TrialModel(BaseModel):
     created: float
 
 
+class ArmModel(BaseModel):
+    """A run of a started experiment."""
+
+    name: str
+    run: RunModel
+    measured: dict[str, float | None] = Field(description="What was measured last, and after how many tokens.")
+
+
 class TrialReportModel(BaseModel):
     """A started experiment and what it has found so far."""
 
     trial: TrialModel
     can: list[str]
-    arms: list[dict[str, Any]] = Field(description="name and run of each arm, and what was measured last.")
+    arms: list[ArmModel]
     verdicts: list[str] = Field(description="Whether the finished runs agree with the papers.")
     chart: Drawing | None = Field(description="The curves: panels of marks.")
     said: str

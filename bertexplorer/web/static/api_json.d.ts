@@ -83,7 +83,7 @@ export interface Report {
 export interface TrialReport {
   trial: Trial;
   can: string[];
-  arms: Record<string, any>[]; // name and run of each arm, and what was measured last.
+  arms: Arm[];
   verdicts: string[]; // Whether the finished runs agree with the papers.
   chart: Figure | null; // The curves: panels of marks.
   said: string;
@@ -205,6 +205,13 @@ export interface Trial {
   status: string;
   progress: number;
   created: number;
+}
+
+/** A run of a started experiment. */
+export interface Arm {
+  name: string;
+  run: Run;
+  measured: Record<string, number | null>; // What was measured last, and after how many tokens.
 }
 
 /** A task that a checkpoint can be fine-tuned for. */
