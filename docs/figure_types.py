@@ -20,7 +20,7 @@ HEAD = """// The JSON of a figure, in which what is as usual is left out; charts
 // Written by docs/figure_types.py.
 """
 SIMPLE: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
-SIMPLE |= {marks.Numbers: "ArrayLike<number>", Any: "ArrayLike<number>[]"}  # a table of cells has any form in Python
+SIMPLE |= {marks.Numbers: "ArrayLike<number>", Any: "ArrayLike<number | null>[]"}  # cells may lack a number
 ALIASES: dict[Any, str] = {
     getattr(marks, name): name for name in ("Tone", "Palette", "Dash", "Unit", "Door", "Mark")
 }  # types that Python does not name itself

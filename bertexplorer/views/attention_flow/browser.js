@@ -82,9 +82,10 @@ function rollout(attention, about) {
 /** For each layer the maximum flow from the tokens *about* to each input token, averaged over them. The capacities are those of
  *  `residual`. */
 function flow(attention, about) {
-  const size = attention[0].length,
-    edges = range((attention.length + 1) * size).map(() => []),
-    to = [],
+  const size = attention[0].length;
+  /** @type {number[][]} */
+  const edges = range((attention.length + 1) * size).map(() => []);
+  const to = [],
     capacity = [];
   attention.map(residual).forEach((matrix, layer) =>
     matrix.forEach((row, i) =>

@@ -44,6 +44,7 @@ export async function run(bert, text, { beam_width: width }) {
 
   /** From left to right, with the *width* fillings of the highest joint probability so far; the best of them. */
   const beam = async () => {
+    /** @type {any[][]} */
     let beams = [[]];
     for (const position of positions) {
       const found = await bert.maskedLogProbs(

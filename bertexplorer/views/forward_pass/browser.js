@@ -89,7 +89,6 @@ export async function run(bert, text, { layer: open }) {
   ]);
   return {
     bert,
-    pass,
     ...end,
     tokens: positions.map((i) => bert.tokenizer.pieces[encoding.ids[i]]),
     positions,

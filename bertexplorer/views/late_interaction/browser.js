@@ -131,7 +131,7 @@ export const colours = ({ shown }) => shown;
 
 export function say({ query, passage, matches, best, score, layer, chance, passages, leftOut }) {
   const order = range(query.length).sort((i, j) => best[j] - best[i] || i - j);
-  const least = order.at(-1);
+  const least = order[order.length - 1];
   const rank = 1 + passages.findIndex((one) => one.own);
   const names = order
     .slice(0, 3)

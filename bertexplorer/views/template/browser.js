@@ -55,10 +55,10 @@ export async function run(bert, text, { words: asked, top }) {
   if (slots.reduce((count, slot) => count * slot.length, 1) > MAX_FILLINGS) {
     throw new Refusal(`The alternatives give more than ${MAX_FILLINGS} sentences. Remove some.`);
   }
-  const fillings = slots.reduce(
-    (begun, slot) => begun.flatMap((choices) => slot.map((choice) => [...choices, choice])),
-    [[]],
-  );
+  /** @type {string[][]} */
+  let fillings = [[]];
+  for (const slot of slots)
+    fillings = fillings.flatMap((choices) => slot.map((choice) => [...choices, choice]));
   const texts = fillings.map((choices) => fill(parts, choices));
   const encodings = texts.map((one) =>
     encodeMasked(bert, {

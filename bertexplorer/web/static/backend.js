@@ -3,7 +3,7 @@
 
 import { partsOf } from "./streams.js";
 
-/** @import { Ask, Question } from "./types.d.ts" */
+/** @import { Ask, Question, Reply } from "./types.d.ts" */
 
 /** @type {Ask} */
 let backend;
@@ -15,7 +15,9 @@ let backend;
  *  @type {Ask} */
 export const ask = (path, question = {}) => backend(path, question);
 
-/** An *error* as an answer, for a question that nobody answers. */
+/** An *error* as an answer, for a question that nobody answers.
+ *  @param {Error} error
+ *  @returns {Reply} */
 export const unanswered = (error) => ({ status: 0, answer: { detail: error.message } });
 
 /** Send a *file* to *path*; where nobody answers, that is the answer.
@@ -28,11 +30,13 @@ export function sendFile(path, file, tell) {
   return ask(path, { body, tell }).catch(unanswered);
 }
 
-/** Send all further questions to *other*, a function like `ask`. */
+/** Send all further questions to *other*, a function like `ask`.
+ *  @param {Ask} other */
 export const connect = (other) => {
   backend = other;
 };
 
+/** @type {(ms: number, signal?: AbortSignal) => Promise<void>} */
 const wait = (ms, signal) =>
   new Promise((done, left) => {
     const timer = setTimeout(done, ms);
@@ -77,6 +81,9 @@ async function http(path, { body, signal, tell = () => {} } = {}) {
   }
 }
 
+/** @param {Response} reply
+ *  @param {(news: any) => void} tell
+ *  @returns {Promise<Reply>} */
 async function read(reply, tell) {
   const { status } = reply,
     kind = reply.headers.get("content-type") || "";
@@ -104,6 +111,8 @@ async function read(reply, tell) {
   };
 }
 
+/** @param {Response} reply
+ *  @param {(news: any) => void} tell */
 async function lines(reply, tell) {
   for await (const line of parts(reply, "\n")) {
     const part = JSON.parse(line);
@@ -113,6 +122,8 @@ async function lines(reply, tell) {
   throw new TypeError("the answer broke off");
 }
 
+/** @param {Response} reply
+ *  @param {(news: any) => void} tell */
 async function events(reply, tell) {
   for await (const event of parts(reply, "\n\n")) {
     const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s)));
@@ -125,12 +136,14 @@ async function events(reply, tell) {
   throw new TypeError("the events broke off");
 }
 
-/** The parts of a *reply*, each followed by *end*, as they arrive. */
+/** The parts of a *reply*, each followed by *end*, as they arrive.
+ *  @param {Response} reply
+ *  @param {string} end */
 async function* parts(reply, end) {
   let text = "";
-  for await (const value of partsOf(reply.body.pipeThrough(new TextDecoderStream()))) {
+  for await (const value of partsOf(reply.body?.pipeThrough(new TextDecoderStream()))) {
     const complete = (text + value).split(end);
-    text = complete.pop();
+    text = complete.pop() ?? "";
     yield* complete;
   }
 }

@@ -54,9 +54,13 @@ export async function openClass(lecture, checkpoint = "") {
 }
 
 class Board extends HTMLElement {
+  role = ""; // in a lecture, "screen" or "desk"
+  /** @type {BroadcastChannel | undefined} */
+  channel; // of a lecture
   #lastKey = "";
   #peek = ""; // the question and phase whose counts are shown early
   #advice = { step: "", words: "" }; // on the vote that has closed
+  /** @type {any[] | null} */
   #questions = null; // of the summary, while it is shown
   target = null; // in a lecture: the question that this step asks, from 0
 
@@ -77,9 +81,6 @@ class Board extends HTMLElement {
       h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)),
       this.stage,
     );
-    this.woken = () => {
-      if (!document.hidden && !this.gone) this.#poll();
-    };
     document.addEventListener("visibilitychange", this.woken);
     this.gone = !this.isConnected; // then it polls once it is on the page
     this.#poll();
@@ -95,6 +96,10 @@ class Board extends HTMLElement {
     this.gone = true;
   }
 
+  woken = () => {
+    if (!document.hidden && !this.gone) this.#poll();
+  };
+
   /** Let go of what a board holds that will not be shown again. */
   close() {
     document.removeEventListener("visibilitychange", this.woken);
@@ -106,18 +111,18 @@ class Board extends HTMLElement {
   /** The desk says what the screen shows, also to a screen that comes later. */
   #connect() {
     this.dataset.role = this.role;
-    this.channel = new BroadcastChannel(`bx-class:${this.code}`);
+    const channel = (this.channel = new BroadcastChannel(`bx-class:${this.code}`));
     if (this.role === "desk") {
-      this.channel.onmessage = ({ data }) => {
-        if (data.hello) this.channel.postMessage({ peek: this.#peek, questions: this.#questions });
+      channel.onmessage = ({ data }) => {
+        if (data.hello) channel.postMessage({ peek: this.#peek, questions: this.#questions });
       };
     } else {
-      this.channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
+      channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
         this.#peek = peek;
         this.#questions = questions;
         this.#poll();
       };
-      this.channel.postMessage({ hello: true });
+      channel.postMessage({ hello: true });
     }
   }
 
@@ -535,7 +540,7 @@ class Board extends HTMLElement {
 
   /** The questions so far: how many were right in each vote, and what BERT answers. */
   #summary() {
-    const questions = this.#questions;
+    const questions = this.#questions ?? [];
     const right = (votes) =>
       votes
         ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)`

@@ -234,7 +234,7 @@ class RunCases extends HTMLElement {
 
   async #draw() {
     const cases = h("bx-cases", { hidden: true }),
-      place = `suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+      place = `suites/${encodeURIComponent(this.getAttribute("run") ?? "")}/table`;
     const beside = h("select", { onchange: () => show() }),
       choice = h("label", { hidden: true }, "Compare with ", beside);
     const said = h("p", { "aria-live": "polite" });

@@ -47,6 +47,8 @@ const box = (id, label, heard) =>
   );
 
 class Explore extends Panel {
+  /** @type {Own} */
+  own;
   #answer = {};
 
   /** Draw the page from its *schema*, and request the view that the address names. */
@@ -63,9 +65,8 @@ class Explore extends Panel {
     this.nav.draw(schema.views, schema.doors, [teachDoor(schema.site)]);
     this.picker.draw(schema.precisions, schema.site);
     const query = new URLSearchParams(location.search);
-    const view = Object.hasOwn(schema.views, query.get("view"))
-      ? query.get("view")
-      : schema.opening.view;
+    const asked = query.get("view") ?? "";
+    const view = Object.hasOwn(schema.views, asked) ? asked : schema.opening.view;
     const text =
       query.get("text") ??
       ((view !== schema.opening.view && schema.views[view].examples[0].text) ||
@@ -302,6 +303,7 @@ class Explore extends Panel {
   /** Bring the person's text back, which an example stands in for. */
   #backToOwnText() {
     const change = this.own.back();
+    if (!change) return;
     this.state.mark(change, { text: change.text, pair: change.pair });
     this.#fill();
   }
@@ -675,5 +677,5 @@ class Explore extends Panel {
 customElements.define("bx-explore", Explore);
 
 const page = h("bx-explore", { class: "bx unanswered" });
-document.getElementById("explore").append(page);
+document.querySelector("#explore").append(page);
 ask("page").then(({ answer }) => page.open(answer));

@@ -57,11 +57,15 @@ const WIDE = 900; // a width at which the height of marks is measured
 
 class Figure extends HTMLElement {
   #number = 0;
-  #plotly = null;
-  #resizeObserver = null;
-  #unwatch = null; // stops a picture from following the width
-  #attended = null; // how a pointer and a keyboard read the marks
-  #pendingMark = null; // a mark that was pressed while the next figure was loading: its place among them
+  /** @type {any} */
+  #plotly;
+  /** @type {ResizeObserver | undefined} */
+  #resizeObserver;
+  /** @type {(() => void) | undefined} */
+  #unwatch; // stops a picture from following the width
+  /** @type {ReturnType<typeof attend> | undefined} */
+  #attended; // how a pointer and a keyboard read the marks
+  #pendingMark = -1; // a mark that was pressed while the next figure was loading: its place among them
   /** @type {Shown | null} */
   figure = null;
   said = "";
@@ -164,13 +168,13 @@ class Figure extends HTMLElement {
     }
     if (hadFocus && !host.contains(document.activeElement)) host.firstChild.focus();
     const pressed = drawn[this.#pendingMark];
-    this.#pendingMark = null;
+    this.#pendingMark = -1;
     if (pressed?.door) setTimeout(() => this.#fire(pressed.door)); // once the page shows this answer
     let width = this.clientWidth;
     this.#resizeObserver = new ResizeObserver(() => {
       if (this.clientWidth === width || !this.clientWidth) return;
       width = this.clientWidth;
-      paint(this.#attended.now());
+      paint(this.#attended?.now());
     });
     this.#resizeObserver.observe(this);
   }
@@ -200,7 +204,7 @@ class Figure extends HTMLElement {
 
   clear() {
     this.#number += 1;
-    this.#pendingMark = null;
+    this.#pendingMark = -1;
     this.#clear();
     this.figure = null;
     this.style.minHeight = "";
@@ -211,7 +215,7 @@ class Figure extends HTMLElement {
     this.#resizeObserver?.disconnect();
     this.#unwatch?.();
     this.#attended?.end();
-    this.#unwatch = this.#attended = null;
+    this.#unwatch = this.#attended = undefined;
     this.plot = null;
     this.replaceChildren();
   }

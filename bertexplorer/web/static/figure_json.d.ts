@@ -77,7 +77,7 @@ export interface Cells {
   kind: "cells";
   rows: string[];
   columns: string[];
-  values: ArrayLike<number>[];
+  values: ArrayLike<number | null>[];
   palette?: Palette;
   low?: number | null;
   high?: number | null;
@@ -87,7 +87,7 @@ export interface Cells {
   tokens?: boolean;
   framed?: [number, number][];
   crossed?: [number, number][];
-  numbers?: ArrayLike<number>[];
+  numbers?: ArrayLike<number | null>[];
   verb?: string;
   unit?: Unit;
 }

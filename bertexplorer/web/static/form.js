@@ -2,6 +2,8 @@
 // that further changes may follow at once. With the attribute data-plain, numbers are typed.
 import { h } from "./kit.js";
 
+/** @import { Setting } from "./types.d.ts" */
+
 const VISIBLE = 3; // visible settings; further ones are folded
 const MAX_RADIOS = 4; // choices side by side; more become a drop-down
 const MAX_SLIDER_STEPS = 10_000; // values of a slider; larger ranges become a text field
@@ -10,7 +12,9 @@ const LAST = -1; // the last layer, however many there are
 class Form extends HTMLElement {
   #fields = new Map(); // name -> {set, end}
 
-  /** Draw the *settings* of the view *name*, unless they are drawn already. */
+  /** Draw the *settings* of the view *name*, unless they are drawn already.
+   *  @param {string} name
+   *  @param {Setting[]} settings */
   draw(name, settings) {
     if (this.dataset.view === name) return;
     this.dataset.view = name;

@@ -1,7 +1,13 @@
 // Helpers of the components: create elements, and read the keyboard.
 
+/** @import { Prose } from "./types.d.ts" */
+
 /** Create an element. Attributes that start with "on" are listeners; true and false set or omit an attribute; children are
- *  elements or text, which is never parsed as markup. */
+ *  elements or text, which is never parsed as markup.
+ *  @param {string} name
+ *  @param {Record<string, any>} [attributes]
+ *  @param {any[]} children
+ *  @returns {any} */
 export function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -16,45 +22,66 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
-/** An element of the page's own English, for a place that may be in another language. */
+/** An element of the page's own English, for a place that may be in another language.
+ *  @param {string} name
+ *  @param {Record<string, any>} [attributes]
+ *  @param {any[]} children */
 export const en = (name, attributes, ...children) =>
   h(name, { lang: "en", ...attributes }, ...children);
 
-/** *words* with no line breaks between a number and the signs next to it, as in < 0.1 %. */
+/** *words* with no line breaks between a number and the signs next to it, as in < 0.1 %.
+ *  @param {string} words */
 export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
 
-/** The elements of a *tree* of strings and [name, attributes, children], which the server makes from Markdown. */
+/** The elements of a *tree* of strings and [name, attributes, children], which the server makes from Markdown.
+ *  @param {Prose} tree
+ *  @returns {any[]} */
 export const render = (tree) =>
   tree.map((part) =>
     typeof part === "string" ? unbroken(part) : h(part[0], here(part[1]), render(part[2])),
   );
 
-/** A link of a lesson, which begins with a slash, from where this page is: it may be served below a path. */
+/** A link of a lesson, which begins with a slash, from where this page is: it may be served below a path.
+ *  @param {Record<string, string>} attributes */
 const here = (attributes) =>
   attributes.href?.startsWith("/") ? { ...attributes, href: `.${attributes.href}` } : attributes;
 
-/** Fit the height of a textarea to its text. */
+/** What draws on a *canvas*.
+ *  @param {HTMLCanvasElement} canvas */
+export function penOf(canvas) {
+  const pen = canvas.getContext("2d");
+  if (!pen)
+    throw new Error("This browser draws no images. Reload the page, or try another browser.");
+  return pen;
+}
+
+/** Fit the height of a textarea to its text.
+ *  @param {HTMLTextAreaElement} field */
 export function grow(field) {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
 }
 
 /** A listener of keydown that calls *use* at Enter. Shift+Enter breaks the line. Enter within an input method ends the word that
- *  is being composed; Safari reports that as key code 229. */
-export const onEnter = (use) => (event) => {
+ *  is being composed; Safari reports that as key code 229.
+ *  @param {(target: any) => void} use */
+export const onEnter = (use) => (/** @type {KeyboardEvent} */ event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
   event.preventDefault();
   use(event.target);
 };
 
 /** Let arrow keys, Home and End move among *all()*; Tab reaches only one of them (a roving tabindex). *then* gets the one reached.
- *  @param {(now: Element) => any[]} all
+ *  @param {HTMLElement} element
+ *  @param {(now: Element | null) => any[]} all
  *  @param {(now: any) => void} then */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {
     const items = all(document.activeElement),
       at = items.indexOf(document.activeElement);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }[event.key];
+    /** @type {Record<string, number>} */
+    const places = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 };
+    const to = places[event.key];
     if (at < 0 || !items[to]) return;
     event.preventDefault();
     items[at].tabIndex = -1;
@@ -65,13 +92,15 @@ export function roving(element, all, then = () => {}) {
 }
 
 /** Call *use* when an entry of *list* is chosen. The arrow keys change a closed list with every press, so then Enter chooses;
- *  without it, the entry of before returns when the list loses the focus. */
+ *  without it, the entry of before returns when the list loses the focus.
+ *  @param {HTMLSelectElement} list
+ *  @param {(value: string) => void} use */
 export function choosing(list, use) {
-  let keys = false,
-    before = null; // whether a key is just changing the closed list; the entry before such changes
+  let keys = false; // whether a key is just changing the closed list
+  let before = ""; // the entry before such changes
   const hint = h("small", { role: "status" }, "Press Enter to use it.");
   const settle = () => {
-    before = null;
+    before = "";
     hint.remove();
   };
   const choose = () => {
@@ -97,7 +126,9 @@ export function choosing(list, use) {
   });
 }
 
-/** Hand a file to the browser to save. */
+/** Hand a file to the browser to save.
+ *  @param {string} name
+ *  @param {string} url */
 export function save(name, url) {
   h("a", { href: url, download: name }).click();
   if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 10_000);

@@ -24,7 +24,10 @@ let kept = ""; // the end of a key of the storage
 const STUDENT = "bx-student"; // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
-  #uploaded = null; // the lesson that was uploaded here last: {slug, checked}
+  /** @type {Set<string>} */
+  skipped = new Set(); // the ids of questions that were not answered
+  /** @type {{slug: string, checked: any} | undefined} */
+  #uploaded; // the lesson that was uploaded here last: {slug, checked}
 
   async open() {
     const [schema, lessons, lectures] = await Promise.all([
@@ -213,6 +216,7 @@ class Learn extends HTMLElement {
   /** What the check of the uploaded lesson found, first what its author has to mend, and the way to it unless it is the
    * lesson *shown*. */
   #report(said, found, shown) {
+    if (!this.#uploaded) return;
     const { slug, checked } = this.#uploaded;
     const wrong = checked.filter((one) => one.wrong);
     const right = checked.filter((one) => !one.wrong);
@@ -453,14 +457,14 @@ class Learn extends HTMLElement {
       { type: "button", class: "quiet accent", onclick: () => openClass() },
       "Ask the class",
     );
-    this.skipped = new Set();
+    this.skipped.clear();
     this.skip = en(
       "button",
       {
         type: "button",
         class: "quiet skip",
         onclick: () => {
-          this.skipped.add(this.skip.previousElementSibling.id);
+          this.skipped.add(this.skip?.previousElementSibling?.id ?? "");
           this.#advance(article);
         },
       },
@@ -729,7 +733,7 @@ const summary = ({ minutes, can, language }) => {
 
 function loadRecords(slug) {
   try {
-    return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept)) ?? {};
+    return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept) ?? "{}");
   } catch {
     return {};
   }
@@ -760,5 +764,5 @@ function saveRecords(slug, records) {
 }
 
 const page = h("bx-learn", { class: "bx" });
-document.getElementById("learn").append(page);
+document.querySelector("#learn").append(page);
 page.open();

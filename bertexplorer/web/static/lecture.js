@@ -25,6 +25,10 @@ class Half extends HTMLElement {
   checkpoint; // that answers; "" for the page's
   article; // makes the element of a lesson
   view; // makes the live view of a link
+  /** @type {BroadcastChannel} */
+  channel; // to the other window
+  /** @type {(event: KeyboardEvent) => void} */
+  keys;
 
   /** *page*: {schema, lessons, link, checkpoint, article, view} of Learn. */
   async open(page, lecture) {
@@ -68,11 +72,8 @@ class Half extends HTMLElement {
   }
 
   titleOf(step) {
-    return (
-      step.title ||
-      this.schema.views[new URLSearchParams(step.view.split("?")[1]).get("view")]?.title ||
-      step.view
-    );
+    const view = new URLSearchParams(step.view.split("?")[1]).get("view") ?? "";
+    return step.title || this.schema.views[view]?.title || step.view;
   }
 
   /** Go to the step *at*, in both windows. */
@@ -160,6 +161,10 @@ class Half extends HTMLElement {
 
 class Screen extends Half {
   role = "screen";
+  /** @type {() => void} */
+  resized;
+  /** @type {() => void} */
+  release; // what this window alone shows
   #shown = {}; // id of a step -> its element, so that what was typed stays
   #timer = 0;
 
@@ -262,6 +267,8 @@ customElements.define("bx-lecture", Screen);
 
 class Desk extends Half {
   role = "desk";
+  /** @type {() => void} */
+  leaving;
   #beganHere = 0; // when the lecture began, if the browser stores nothing
 
   begin() {

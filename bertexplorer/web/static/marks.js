@@ -35,12 +35,13 @@ export function draw(figure, width) {
     return `<g class="mark${mark.door ? " door" : ""}" data-at="${marks.length - 1}">${inside.join("")}</g>`;
   };
   // 1. What the marks of all panels share, and the widths.
+  const { panels = [] } = figure;
   const all = (kind) =>
-    figure.panels
+    panels
       .flatMap((panel) => panel.marks)
       .filter((mark) => mark.kind === kind)
       .map(scaled);
-  const pen = { group, whole: width, isAlone: figure.panels.length === 1 };
+  const pen = { group, whole: width, isAlone: panels.length === 1 };
   pen.margins = lines.margins(all("lines"), width);
   pen.names = bars.widestName(all("bars"));
   const rows = rowsOf(figure.panels).map((row) => withWidths(row, width, pen));
@@ -86,8 +87,8 @@ export function draw(figure, width) {
   const source =
     `<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="0 0 ${width} ${height}" width="100%">` +
     `<style>${STYLE}</style>${parts.join("")}</svg>`;
-  const { body } = new DOMParser().parseFromString(source, "text/html"); // all texts in it are escaped: see words()
-  return { svg: document.importNode(body.firstElementChild, true), height, marks };
+  const parsed = new DOMParser().parseFromString(source, "text/html"); // all texts in it are escaped: see words()
+  return { svg: document.importNode(parsed.querySelector("svg"), true), height, marks };
 }
 
 const apartIn = (row) => (row.length > FEW ? CLOSE : APART);

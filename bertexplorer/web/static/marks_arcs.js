@@ -42,7 +42,7 @@ export function draw({ left, right, links, strong = [], notes = [], unit }, widt
   const drawn = left.map((name, i) => {
     const own = links.filter(([from]) => from === i).sort((a, b) => a[2] - b[2]);
     const lines = own.map(([, to, weight]) => {
-      const [, thick, opacity] = STEPS.find(([least]) => weight / largest < least);
+      const [, thick, opacity] = STEPS.find(([least]) => weight / largest < least) ?? STEPS[0];
       return path(
         [
           [start, y(i)],

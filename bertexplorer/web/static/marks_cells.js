@@ -1,4 +1,5 @@
 // Cells: a table whose colours are numbers, with names on the left and above.
+import { penOf } from "./kit.js";
 import {
   FONT,
   fitting,
@@ -219,7 +220,7 @@ function describe({ rows, columns = [], values, numbers, verb, unit }, i, j) {
 function pictureOf(rows, shade, [x, y, width, height]) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [rows[0].length, rows.length];
-  const context = canvas.getContext("2d"),
+  const context = penOf(canvas),
     pixels = context.createImageData(canvas.width, canvas.height);
   rows.flat().forEach((value, at) => {
     if (value !== null) pixels.data.set([...shade(value).match(/\d+/g).map(Number), 255], 4 * at);

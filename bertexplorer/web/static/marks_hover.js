@@ -12,8 +12,11 @@ export function attend(host, svg, marks, said, open, before = {}) {
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", said);
-  let shown = null,
-    inside = null; // the mark that is read; the part of it, of an image
+  /** @type {Element | null} */
+  let shown = null; // the mark that is read
+  /** @type {any} */
+  let inside = null; // the part of it, of an image
+  /** @type {PointerEvent | null} */
   let pointer = null; // the last event of a pointer over the drawing
 
   const show = (element) => {
@@ -35,7 +38,7 @@ export function attend(host, svg, marks, said, open, before = {}) {
       );
     tip.textContent = (inside || mark).hover;
     tip.hidden = !tip.textContent;
-    const { clientX: x, clientY: y } = pointer ?? {};
+    const { clientX: x = 0, clientY: y = 0 } = pointer ?? {};
     place(
       tip,
       host,
@@ -108,12 +111,12 @@ export function attend(host, svg, marks, said, open, before = {}) {
     ({ pointer } = before);
     const element = host
       .getRootNode()
-      .elementFromPoint(pointer.clientX, pointer.clientY)
+      .elementFromPoint(before.pointer.clientX, before.pointer.clientY)
       ?.closest(".mark");
     if (svg.contains(element)) show(element);
   }
   const now = () => {
-    const active = svg.contains(document.activeElement) && document.activeElement.closest(".mark");
+    const active = svg.contains(document.activeElement) && document.activeElement?.closest(".mark");
     return { pointer, focused: active && name(active) };
   };
   return { end: () => tip.remove(), now };

@@ -1,4 +1,5 @@
 // What marks are drawn with: rectangles, words that fit, colours, round numbers. Lengths are in units of the drawing, about pixels.
+import { penOf } from "./kit.js";
 import { most } from "./numbers.js";
 
 export const FONT = 14,
@@ -120,7 +121,7 @@ export function isDark(fill) {
 export function roundNumbers(low, high, count) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
   const numbers = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1)
     numbers.push(Number((i * step).toPrecision(12)));
@@ -163,13 +164,15 @@ export function spread(places, height, line = 17) {
 
 // Words and their widths
 
-let ruler = null;
+/** @type {CanvasRenderingContext2D | undefined} */
+let ruler;
+let wanted = ""; // its font, as it was set
 
 export function widthOf(text, size = FONT, tokens = false, bold = false) {
   if (tokens) return CHARACTER * size * text.length;
-  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler ??= penOf(document.createElement("canvas"));
   const font = `${bold ? "700 " : ""}${size}px "IBM Plex Sans", system-ui, sans-serif`;
-  if (ruler.wanted !== font) ruler.font = ruler.wanted = font;
+  if (wanted !== font) ruler.font = wanted = font;
   return ruler.measureText(text).width;
 }
 

@@ -1,4 +1,5 @@
 // Points in a plane, with lines through them and names beside those that have room.
+import { penOf } from "./kit.js";
 import {
   colour,
   DASHES,
@@ -174,7 +175,7 @@ function grid(all, x, y, { left, width, tall }) {
 function cloud(mark, places, radius, { width, tall, group }) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [2 * width, 2 * tall];
-  const context = canvas.getContext("2d");
+  const context = penOf(canvas);
   places.forEach(([x, y], i) => {
     context.globalAlpha = mark.opacity?.[i] ?? 1;
     context.beginPath();

@@ -41,6 +41,10 @@ const NUMBERS = [
   "Twelve",
 ];
 
+/** What draws on a *canvas*.
+ *  @param {HTMLCanvasElement} canvas */
+const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+
 function make(name, attributes = {}, ...children) {
   const element = document.createElementNS(NS, name);
   for (const [key, value] of Object.entries(attributes))
@@ -58,7 +62,7 @@ const letters = (pixels) => Math.floor(pixels / (0.6 * SMALL)); // of the fixed-
 function stripes(table, { blue, orange }, place) {
   const high = 6,
     canvas = document.createElement("canvas"),
-    pen = canvas.getContext("2d");
+    pen = penOf(canvas);
   [canvas.width, canvas.height] = [table[0].length, high * table.length];
   table.forEach((row, y) =>
     row.forEach((value, x) => {
@@ -73,7 +77,7 @@ function stripes(table, { blue, orange }, place) {
 /** An image of one head's *weights*, from 0 to 1. */
 function tile(weights, { blue }, place) {
   const canvas = document.createElement("canvas"),
-    pen = canvas.getContext("2d");
+    pen = penOf(canvas);
   [canvas.width, canvas.height] = [weights[0].length, weights.length];
   weights.forEach((row, y) =>
     row.forEach((value, x) => {
@@ -185,7 +189,7 @@ const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length =
 /** A heading; in a font that is too wide for its *room*, it is drawn narrower. */
 function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
   const line = `${number} · ${words}`,
-    pen = document.createElement("canvas").getContext("2d");
+    pen = penOf(document.createElement("canvas"));
   pen.font = `700 ${size}px ${getComputedStyle(document.body).fontFamily}`;
   const squeezed = pen.measureText(line).width > room && {
     textLength: room,

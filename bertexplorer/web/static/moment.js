@@ -3,12 +3,14 @@
 import { h } from "./kit.js";
 
 const PLAY_MS = 700; // that an answer stays before the next step
+/** @param {[string, string, number]} saved */
 const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
 
 class Moment extends HTMLElement {
   #series = [];
   #playing = false;
-  #timer = null; // of the next step
+  /** @type {number | undefined} */
+  #timer; // of the next step
   keys = false; // whether a key was the last to move the slider
 
   connectedCallback() {
@@ -40,7 +42,9 @@ class Moment extends HTMLElement {
     this.append(this.label, this.button, this.slider);
   }
 
-  /** Show the position of *checkpoint* in *series*, a list of [name, label, megabytes to download]; hide if it is not in it. */
+  /** Show the position of *checkpoint* in *series*, a list of [name, label, megabytes to download]; hide if it is not in it.
+   *  @param {[string, string, number][]} series
+   *  @param {string} checkpoint */
   show(series, checkpoint) {
     const at = series.findIndex(([name]) => name === checkpoint);
     this.#series = series;

@@ -1,7 +1,11 @@
 // A number as people type it, read by the rules of learn/numbers.py.
 
 /** The number that *typed* means in a question whose answer is *key*, or null if it is none. 1,595 is 1595 or 1.595; if the question
- *  asks for per cent, 0.4 is 0.4 % or 40 %: the one nearer to the answer. A lesson saved as a file has this function's source. */
+ *  asks for per cent, 0.4 is 0.4 % or 40 %: the one nearer to the answer. A lesson saved as a file has this function's source.
+ *  @param {string} typed
+ *  @param {number} key
+ *  @param {boolean} percent
+ *  @returns {number | null} */
 export function readNumber(typed, key, percent) {
   const [, digits, sign] =
     /^\s*([-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+|[1-9]\d{0,2}(?:,\d{3})+))\s*(?:(%)\s*)?$/.exec(

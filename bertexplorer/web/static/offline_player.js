@@ -24,7 +24,9 @@ const QUESTIONS = ["predict", "choice", "number", "find", "click", "say", "share
 /** Show the lesson up to the first open question; later parts would give its answer away. */
 function advance() {
   const parts = [...document.body.children],
-    open = parts.findIndex((one) => QUESTIONS.includes(one.dataset.kind) && !done.has(one.id));
+    open = parts.findIndex(
+      (one) => QUESTIONS.includes(one.dataset.kind ?? "") && !done.has(one.id),
+    );
   parts.forEach((one, i) => {
     one.hidden = open >= 0 && i > open;
   });

@@ -3,16 +3,22 @@
 
 import { defaultsOf } from "./settings.js";
 
+/** @import { Answer, Page, State } from "./types.d.ts" */
+/** @typedef {Pick<State, "text" | "pair" | "hidden" | "picked">} Text */
+
 const HOLE = /\[MASK\]|<mask>/;
 
 export class Own {
+  /** @type {Text | null} */
   text = null; // {text, pair, hidden, picked}, while an example stands in for it
   #options = {}; // of the view, with that text
   #why = ""; // the example is shown
   #standsIn = ""; // the view whose example it is
   #opened = ""; // the view that was opened last, until it has answered or the person has changed something
 
-  /** *views*, *opening*: of the schema; *checkpoint*: the person's. */
+  /** *checkpoint*: the person's.
+   *  @param {Pick<Page, "views" | "opening" | "site">} schema
+   *  @param {string} checkpoint */
   constructor({ views, opening, site }, checkpoint) {
     this.views = views;
     this.opening = opening;
@@ -41,24 +47,30 @@ export class Own {
     this.checkpoint = kept.checkpoint;
   }
 
-  /** The checkpoint with which *view* opens: the person's, or the one that it borrows as nobody has picked one. */
+  /** The checkpoint with which *view* opens: the person's, or the one that it borrows as nobody has picked one.
+   *  @param {string} view */
   checkpointFor(view) {
     const borrowed = this.views[view].checkpoint;
     return borrowed && this.checkpoint === this.opening.checkpoint ? borrowed : this.checkpoint;
   }
 
-  /** Whether the state *now* shows an example that stands in for the person's text. */
+  /** Whether the state *now* shows an example that stands in for the person's text.
+   *  @param {Pick<State, "view">} now */
   isAway(now) {
     return this.text !== null && this.#standsIn === now.view;
   }
 
-  /** The person's text, and what they hid and picked in it. */
+  /** The person's text, and what they hid and picked in it.
+   *  @param {State} now */
   of(now) {
-    const { text, pair, hidden, picked } = this.isAway(now) ? this.text : now;
+    const { text, pair, hidden, picked } = (this.isAway(now) && this.text) || now;
     return { text, pair, hidden, picked };
   }
 
-  /** The change of the state *now* that opens *view*, with the person's own text. If it is refused, see `instead`. */
+  /** The change of the state *now* that opens *view*, with the person's own text. If it is refused, see `instead`.
+   *  @param {string} view
+   *  @param {State} now
+   *  @returns {Text & Pick<State, "view" | "checkpoint"> & Partial<State>} */
   open(view, now) {
     const checkpoint = this.checkpointFor(view),
       own = this.of(now);
@@ -75,26 +87,36 @@ export class Own {
     return { ...own, view, checkpoint };
   }
 
-  /** A press on a figure opens *view* with what is on the screen. */
+  /** A press on a figure opens *view* with what is on the screen.
+   *  @param {string} view */
   opens(view) {
     this.changed();
     this.#opened = view;
   }
 
   /** What to ask instead, as the view that was just opened refuses the state *now*: with another checkpoint, then with the view's
-   *  first example. Null if a person has changed something since, or if nothing is left to try. */
-  instead(now, { detail, missing }) {
+   *  first example. Null if a person has changed something since, or if nothing is left to try.
+   *  @param {State} now
+   *  @param {Answer} answer
+   *  @returns {Partial<State> | null} */
+  instead(now, { detail = "", missing = "" }) {
     const { views, opening } = this,
       view = views[now.view];
     if (this.#opened !== now.view) return null;
-    const checkpoint = { head: opening.checkpoint, tuned: views.answer?.checkpoint }[missing];
+    let checkpoint;
+    if (missing === "head") ({ checkpoint } = opening);
+    if (missing === "tuned") checkpoint = views.answer?.checkpoint;
     if (checkpoint && checkpoint !== now.checkpoint) return { checkpoint };
     if (this.isAway(now)) return this.back();
     if (!view.text) return null;
     return this.#example(now.view, this.of(now), now.options, firstClause(detail));
   }
 
-  /** The change to the first example of *view*. It keeps *text*, the person's own, with the *options* that it had, and says *why*. */
+  /** The change to the first example of *view*. It keeps *text*, the person's own, with the *options* that it had, and says *why*.
+   *  @param {string} view
+   *  @param {Text} text
+   *  @param {Record<string, any>} options
+   *  @param {string} why */
   #example(view, text, options, why) {
     const [example] = this.views[view].examples;
     this.text = text;
@@ -114,7 +136,7 @@ export class Own {
   back() {
     const { text } = this;
     this.changed();
-    return text && { ...text, options: this.#options };
+    return text ? { ...text, options: this.#options } : null;
   }
 
   /** The person has changed something: what is on the screen is theirs. */
@@ -135,12 +157,15 @@ export class Own {
   }
 
   /** What the page says about an answer to the state *now*: [words, [label, what a press does] …], or null. *back*, *use*: the actions.
+   *  @param {State} now
+   *  @param {{back: () => void, use: (checkpoint: string) => void}} actions
    *  @returns {[string, [string, () => void][]] | null} */
   note(now, { back, use }) {
     const { views, checkpoint } = this,
       view = views[now.view],
-      words = [],
-      buttons = [];
+      words = [];
+    /** @type {[string, () => void][]} */
+    const buttons = [];
     if (now.checkpoint !== checkpoint) {
       const borrows = view.checkpoint === now.checkpoint;
       words.push(
@@ -159,7 +184,8 @@ export class Own {
   }
 }
 
-/** The first sentence of an error, as a part of another one. */
+/** The first sentence of an error, as a part of another one.
+ *  @param {string} error */
 const firstClause = (error) => {
   const [sentence] = error.split(/\.(?= [A-Z]|$)/);
   const isPlain = /^(A|Besides|Each|In|No|Nothing|One|Only|The|There|This) /.test(sentence); // else it may begin with a name

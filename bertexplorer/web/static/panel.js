@@ -1,6 +1,6 @@
 // What the page and a live view of a lesson share: they show one state with its text, strip, stage and settings.
 
-/** @import { Answer, Card, View } from "./types.d.ts" */
+/** @import { Card, View, ViewAnswer } from "./types.d.ts" */
 /** @import { State } from "./state.js" */
 
 export class Panel extends HTMLElement {
@@ -29,7 +29,7 @@ export class Panel extends HTMLElement {
   }
 
   /** Show the text of an *answer* as chips.
-   *  @param {Answer} answer */
+   *  @param {ViewAnswer} answer */
   showText({ state, strip }) {
     this.#texts = { text: state.text, pair: state.pair };
     if (strip) this.strip.show(strip);

@@ -1,4 +1,5 @@
 // A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
+import { penOf } from "./kit.js";
 import { plotly } from "./figure.js";
 import { draw as drawMarks } from "./marks.js";
 import { wrapped } from "./marks_parts.js";
@@ -49,7 +50,7 @@ export async function picture(kind, { figure: given, shown, question, above, bel
 
 /** A function that measures words in the font of a picture, which the fonts of the page do not reach. */
 function rulerOf() {
-  const ruler = document.createElement("canvas").getContext("2d");
+  const ruler = penOf(document.createElement("canvas"));
   ruler.font = `${SIZE}px sans-serif`;
   return (words) => ruler.measureText(words).width;
 }
@@ -149,6 +150,6 @@ async function rasterize(source, { width, height }, type = "image/png") {
   await image.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [2 * width, 2 * height];
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  penOf(canvas).drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas.toDataURL(type, 0.8);
 }

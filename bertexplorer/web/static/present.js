@@ -111,7 +111,7 @@ export class Presentation {
     if (!this.on) return;
     this.page.classList.remove("presenting");
     this.hint.remove();
-    this.release();
+    this.release?.();
     this.#full = false;
     this.#grow();
     leave().then(() => this.redraw());

@@ -10,6 +10,8 @@ import { progressBar, stateWords } from "./runs.js";
 import { RunsPage } from "./runs_page.js";
 import { message, section, table } from "./table.js";
 
+/** @import { TrialReport } from "./types.d.ts" */
+
 const FAIRY_TALES = "fairy tales",
   UPLOAD = "my text";
 const MAX_MINUTES = 60;
@@ -25,7 +27,12 @@ const percent = (share) =>
       : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`;
 
 class Pretrain extends RunsPage {
-  #file = null; // the uploaded text
+  /** @type {Record<string, any>} */
+  experiments;
+  /** @type {HTMLElement[]} */
+  actions;
+  /** @type {{file: string, name: string} | undefined} */
+  #file; // the uploaded text
   #busy = false; // a start is on its way
 
   async open() {
@@ -208,7 +215,7 @@ class Pretrain extends RunsPage {
     const body = {
       experiment: this.#chosenOf("experiment"),
       minutes: Number(this.minutes.value),
-      file: own ? this.#file.file : "",
+      file: this.#file && own ? this.#file.file : "",
     };
     setTimeout(() => this.refresh(), 300); // it is listed while its text is read
     const { status, answer } = await ask("trials", {
@@ -229,12 +236,13 @@ class Pretrain extends RunsPage {
   /** Draw the list, and the chosen experiment: the newest if there is none, or no longer. */
   async draw(trials, deleted) {
     if (!trials.some(({ id }) => id && id === this.chosen))
-      this.chosen = trials.find(({ id }) => id)?.id ?? "";
+      this.select(trials.find(({ id }) => id)?.id ?? "");
     this.list.draw(trials, deleted, this.chosen);
     const found = this.chosen && (await ask(`trials/${this.chosen}`).catch(() => null));
     if (found === "" || found?.status === 200) this.#report(found ? found.answer : null);
   }
 
+  /** @param {Partial<TrialReport> | null} found */
   #report(found) {
     const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = found ?? {};
     offerActions(this.actions, can);
@@ -246,7 +254,7 @@ class Pretrain extends RunsPage {
           Object.entries(shares).map(([what, share]) => [what, percent(share)]),
         ),
         step: run.step,
-        tokens: `${(tokens / 1e6).toFixed(1)} M`,
+        tokens: `${((tokens ?? 0) / 1e6).toFixed(1)} M`,
       }));
     this.summary.replaceChildren(
       ...(arms.length ? [h("ul", { class: "runs arms" }, arms.map(armEntry))] : []),
@@ -268,6 +276,7 @@ class Pretrain extends RunsPage {
 }
 customElements.define("bx-pretrain", Pretrain);
 
+/** @param {TrialReport["arms"][number]} arm */
 function armEntry({ name, run }) {
   const query = new URLSearchParams({
     view: "fill-mask",
@@ -337,5 +346,5 @@ const plain = (row) =>
   );
 
 const page = h("bx-pretrain", { class: "bx" });
-document.getElementById("pretrain").append(page);
+document.querySelector("#pretrain").append(page);
 page.open();

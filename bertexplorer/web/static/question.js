@@ -10,6 +10,10 @@ const FIRST = new Set(["find", "click"]); // questions whose view comes first
 const PATIENCE_MS = 700; // after that the page says that it is still computing
 
 class Question extends HTMLElement {
+  /** @type {HTMLInputElement[]} */
+  inputs;
+  /** @type {() => any} */
+  reveal; // makes the view of the question, once
   record = {};
   view = null; // the live view, once it was revealed
 
@@ -156,7 +160,7 @@ class Question extends HTMLElement {
     this.#showFeedback();
     // a disabled field loses the focus
     if (this.contains(focused))
-      (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();
+      (this.button.hidden && !focused?.closest("bx-view") ? this.feedback : focused)?.focus();
   }
 
   #saveRecord() {
@@ -259,7 +263,7 @@ customElements.define("bx-question", Question);
 /** A typed number as the question takes it: in per cent, where *key*, the answer shown, is. */
 function asTyped(typed, key) {
   if (!String(key).endsWith("%")) return typed;
-  return `${Math.round(10_000 * readNumber(typed, parseFloat(key) / 100, true)) / 100} %`;
+  return `${Math.round(10_000 * (readNumber(typed, parseFloat(key) / 100, true) ?? NaN)) / 100} %`;
 }
 
 /** Two bars for each choice: the learner's points, and the checkpoint's share. */

@@ -8,6 +8,8 @@ import { actionButtons, offerActions } from "./run_buttons.js";
 import { isLive } from "./runs.js";
 import { message, section, table } from "./table.js";
 
+/** @import { Report } from "./types.d.ts" */
+
 const BETWEEN_MS = 1000; // two looks at a run that goes on
 const LONGEST_MS = 8000; // between two attempts to follow a run on a server that does not answer
 const EXPORT_NOTE =
@@ -15,9 +17,14 @@ const EXPORT_NOTE =
 const MAX_SHARES = 10; // labels of an answer
 
 class Run extends HTMLElement {
-  #abort = null; // ends the following of a run
-  #timer = null; // of the next look
-  #report = null; // on the screen
+  /** @type {HTMLElement[]} */
+  actions;
+  /** @type {AbortController | undefined} */
+  #abort; // ends the following of a run
+  /** @type {number | undefined} */
+  #timer; // of the next look
+  /** @type {Report | undefined} */
+  #report; // on the screen
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -142,7 +149,7 @@ class Run extends HTMLElement {
     this.hidden = !id;
     this.#abort?.abort();
     clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#timer = undefined;
     if (!id) return;
     if (!same) this.#empty();
     await this.#look();
@@ -150,7 +157,7 @@ class Run extends HTMLElement {
   }
 
   #empty() {
-    this.#report = null;
+    this.#report = undefined;
     this.figure.clear();
     this.confusion.clear();
     this.rename.value = this.said.textContent = this.exported.textContent = "";
@@ -197,7 +204,7 @@ class Run extends HTMLElement {
   /** Ask what the run has learned, and show it. */
   async #look() {
     clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#timer = undefined;
     const id = this.dataset.run,
       beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value).join();
     const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(
@@ -213,6 +220,7 @@ class Run extends HTMLElement {
     this.#draw(found.answer);
   }
 
+  /** @param {Report} report */
   #draw(report) {
     const before = this.#report,
       { run, can } = report;
@@ -281,7 +289,8 @@ class Run extends HTMLElement {
     );
   }
 
-  /** The other seeds, the runs to draw over this one, and what differs. */
+  /** The other seeds, the runs to draw over this one, and what differs.
+   *  @param {Report} report */
   #compare({ comparable = [], seeds, compared }) {
     const chosen = new Set(
       [...this.others.querySelectorAll("input:checked")].map((one) => one.value),
@@ -308,7 +317,8 @@ class Run extends HTMLElement {
     this.compared.replaceChildren(...section(seeds), ...section(compared));
   }
 
-  /** A field for each text of a new row; what is typed stays. */
+  /** A field for each text of a new row; what is typed stays.
+   *  @param {Report} report */
   #playground({ texts = [], can }) {
     const names = texts.map(({ name }) => name).join();
     this.row.hidden = !can.includes("try") || !texts.length;
@@ -460,7 +470,7 @@ class Run extends HTMLElement {
 
   /** The rows of a cell of the confusion matrix. */
   async #cell({ gold, predicted }) {
-    const { labels } = this.#report,
+    const { labels = [] } = this.#report ?? {},
       query = new URLSearchParams({ gold: labels[gold], predicted: labels[predicted] });
     const { status, answer } = await ask(`runs/${this.dataset.run}/rows?${query}`);
     this.rows.replaceChildren(...(status === 200 ? section(answer) : message(answer.detail)));

@@ -18,5 +18,5 @@ export const actionButtons = (act) =>
  *  @param {HTMLElement[]} buttons
  *  @param {string[]} can */
 export function offerActions(buttons, can) {
-  for (const button of buttons) button.hidden = !can.includes(button.dataset.action);
+  for (const button of buttons) button.hidden = !can.includes(button.dataset.action ?? "");
 }

@@ -1,23 +1,32 @@
 // <bx-runs>: the list of runs, each a button, and the deleted ones; fires "choose" and "restore" with the id of a run.
 import { h } from "./kit.js";
 
+/** @import { Run } from "./types.d.ts" */
+/** @typedef {Pick<Run, "id" | "name" | "state" | "status" | "progress" | "created">} Entry */
+
 const WORKING = ["starting", "running", "stopping"],
   LIVE = [...WORKING, "queued"];
 
-/** Whether a run has a process, or waits for one. */
+/** Whether a run has a process, or waits for one.
+ *  @param {Pick<Run, "state">} run */
 export const isLive = ({ state }) => LIVE.includes(state);
 
-/** How far a run is, as a line at the edge of its entry. */
+/** How far a run is, as a line at the edge of its entry.
+ *  @param {Pick<Run, "state" | "progress">} run */
 export function progressBar({ state, progress }) {
   const bar = h("span", { class: "bar", hidden: !WORKING.includes(state) });
   bar.style.setProperty("--done", `${Math.round(100 * progress)}%`);
   return bar;
 }
 
+/** @param {Pick<Run, "state" | "status">} run */
 export const stateWords = ({ state, status }) => h("span", { class: `state ${state}` }, status);
 
 class Runs extends HTMLElement {
-  /** Show *runs*, the newest first, and the *deleted* ones that can be restored. */
+  /** Show *runs*, the newest first, and the *deleted* ones that can be restored.
+   *  @param {Entry[]} runs
+   *  @param {Entry[]} deleted
+   *  @param {string} chosen */
   draw(runs, deleted, chosen) {
     const open = this.querySelector("details")?.open ?? false,
       at = document.activeElement?.dataset.run;

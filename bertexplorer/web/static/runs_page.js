@@ -6,7 +6,8 @@ const POLL_MS = 2000; // between two looks at the list while a run is live
 const NARROW = 1000; // pixels of a window in which a run stands below the list
 
 export class RunsPage extends HTMLElement {
-  #timer = null;
+  /** @type {number | undefined} */
+  #timer;
   path = ""; // of the list, in the API
   parameter = ""; // of the address
   chosen = ""; // the id of the run that is shown, "" for none
@@ -21,6 +22,11 @@ export class RunsPage extends HTMLElement {
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.refresh();
     });
+  }
+
+  /** Show the run *id* from the next look on. */
+  select(id) {
+    this.chosen = id;
   }
 
   get #named() {

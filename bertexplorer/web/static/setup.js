@@ -4,6 +4,8 @@ import { ask, sendFile, unanswered } from "./backend.js";
 import { choosing, h, newKey } from "./kit.js";
 import { message, table } from "./table.js";
 
+/** @import { Setting, Task } from "./types.d.ts" */
+
 const BUILT_IN = "built-in rows",
   UPLOAD = "my file",
   HUB = "the hub",
@@ -51,10 +53,22 @@ const number = (count) => count.toLocaleString("en");
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 class Setup extends HTMLElement {
+  /** @type {HTMLInputElement[]} */
+  sources;
+  /** @type {{show: (file: any) => void, field: HTMLElement}} */
+  file; // the training rows
+  /** @type {{show: (file: any) => void, field: HTMLElement}} */
+  dev;
+  /** @type {Record<string, Task>} */
+  tasks;
+  /** @type {Setting[]} */
+  settings; // of all tasks
   #now = load();
   #key = newKey(); // of the next run, so that pressing Start twice starts one
-  #timer = null;
-  #abort = null; // ends the preview on its way
+  /** @type {number | undefined} */
+  #timer;
+  /** @type {AbortController | undefined} */
+  #abort; // ends the preview on its way
 
   /** Draw the form for *tasks*, as GET tasks lists them. */
   open({ tasks, settings }, checkpoint) {
@@ -556,7 +570,7 @@ const own = (mapping, columns) =>
 
 function load() {
   try {
-    return { ...START, ...JSON.parse(sessionStorage.getItem(KEPT)) };
+    return { ...START, ...JSON.parse(sessionStorage.getItem(KEPT) ?? "{}") };
   } catch {
     return { ...START };
   }

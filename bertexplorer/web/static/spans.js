@@ -5,6 +5,7 @@
 export const TOKENS = 2; // the side of a span that counts tokens
 
 /** "0:4-11,1:0-3" -> spans; anything else is ignored.
+ *  @param {string} written
  *  @returns {Span[]} */
 export const readSpans = (written) =>
   (written || "")
@@ -16,12 +17,20 @@ export const readSpans = (written) =>
       return start < end ? [{ side, start, end }] : [];
     });
 
+/** @param {Span[]} spans */
 export const writeSpans = (spans) =>
   spans.map((one) => `${one.side}:${one.start}-${one.end}`).join(",");
 
+/** @param {Span} a
+ *  @param {Span} b */
 export const overlap = (a, b) => a.side === b.side && a.start < b.end && b.start < a.end;
 
-/** Move the *spans* of *side* after an edit of its text, from *old* to *now*, lists of characters; drop those that the edit touches. */
+/** Move the *spans* of *side* after an edit of its text, from *old* to *now*, lists of characters; drop those that the edit touches.
+ *  @param {Span[]} spans
+ *  @param {number} side
+ *  @param {string[]} old
+ *  @param {string[]} now
+ *  @returns {Span[]} */
 export function shiftSpans(spans, side, old, now) {
   let head = 0,
     tail = 0;

@@ -16,7 +16,8 @@ const LATE_MS = 400; // delay before the old figure is dimmed, so that quick ans
 const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
 
 class Stage extends HTMLElement {
-  #late = null;
+  /** @type {number | undefined} */
+  #late;
   drawn = ""; // the view of the figure on the stage
 
   connectedCallback() {

@@ -3,26 +3,36 @@
 import { ask } from "./backend.js";
 import { defaultsOf } from "./settings.js";
 
+/** @import { Answer, Ask, State as Shown, View, ViewQuestion } from "./types.d.ts" */
+
 const TYPING_MS = 100; // between two requests while the user types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
 
 export class State {
+  /** @type {Record<string, View>} */
   #views;
   #beside;
   #address;
   #backend;
+  /** @type {Shown} */
   now;
   #number = 0;
-  #abort = null;
+  /** @type {AbortController | undefined} */
+  #abort;
   #writtenAddress = ""; // the current content of the address bar
   #lastRequest = 0; // the time of the last request
-  #timer = null; // delays the request while the user types
+  /** @type {number | undefined} */
+  #timer; // delays the request while the user types
+  /** @type {Record<string, Record<string, any>>} */
   #settingsByView = {}; // view -> its last settings
   counted = { text: "", pair: "" }; // the texts in which the hidden and picked spans count
 
-  /** *views*: the schema of the views; *opening*: the first state; *show* receives updates: {busy}, {waits}, {progress},
-   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar; *backend*: whom to ask; *beside*: what
-   *  the browser's history keeps beside the state, {kept} to read and to set. */
+  /** *show* receives updates: {busy}, {waits}, {progress}, {notice}, {status, answer}; *address*: whether to store the state in the
+   *  address bar; *backend*: whom to ask; *beside*: what the browser's history keeps beside the state.
+   *  @param {Record<string, View>} views
+   *  @param {Shown} opening
+   *  @param {(news: any) => void} show
+   *  @param {{address?: boolean, backend?: Ask, beside?: {kept: any}}} more */
   constructor(
     views,
     opening,
@@ -36,7 +46,7 @@ export class State {
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
     if (address)
-      addEventListener("popstate", ({ state }) => {
+      window.addEventListener("popstate", ({ state }) => {
         this.#writtenAddress = "";
         this.#beside.kept = state?.kept ?? null;
         if (state?.now) {
@@ -47,23 +57,27 @@ export class State {
       });
   }
 
+  /** @param {string} view */
   defaults(view) {
     return defaultsOf(this.#views[view]);
   }
 
-  /** Request the view of a link. */
+  /** Request the view of a link.
+   *  @param {string} link */
   open(link) {
     return this.#send({ link: link || "?" }, this.now);
   }
 
   /** Change the state and send a request. *soon*: wait briefly for further changes. *step*: Back undoes the change, as it
-   *  undoes each change of the view. */
+   *  undoes each change of the view.
+   *  @param {Partial<Shown>} change */
   set(change, { soon = false, step = false } = {}) {
     const switches = "view" in change && change.view !== this.now.view;
     this.#settingsByView[this.now.view] = this.now.options;
     this.now = { ...this.now, ...change };
+    const { view } = this.now;
     if (switches && !("options" in change))
-      this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
+      this.now.options = this.#settingsByView[view] ?? this.defaults(view);
     this.#write(step || switches);
     const rest = this.#lastRequest + TYPING_MS - Date.now();
     if (!soon || rest <= 0) return this.ask();
@@ -72,7 +86,9 @@ export class State {
     return undefined;
   }
 
-  /** Change *options* of *view*, which may no longer be the one on the screen. */
+  /** Change *options* of *view*, which may no longer be the one on the screen.
+   *  @param {string} view
+   *  @param {Record<string, any>} options */
   setOptions(view, options) {
     if (view === this.now.view) return this.set({ options: { ...this.now.options, ...options } });
     this.#settingsByView[view] = {
@@ -82,12 +98,15 @@ export class State {
     return undefined;
   }
 
-  /** Change the state without a request. */
+  /** Change the state without a request.
+   *  @param {Partial<Shown>} change */
   keep(change) {
     this.now = { ...this.now, ...change };
   }
 
-  /** Set the spans pressed on the strip; they count in the *texts* of the answer on the screen. */
+  /** Set the spans pressed on the strip; they count in the *texts* of the answer on the screen.
+   *  @param {Partial<Shown>} spans
+   *  @param {{text: string, pair: string}} texts */
   mark(spans, texts) {
     this.counted = texts;
     return this.set(spans);
@@ -104,16 +123,19 @@ export class State {
     this.show({ busy: false, notice: STOPPED });
   }
 
+  /** @param {ViewQuestion} body
+   *  @param {Shown} requested */
   async #send(body, requested) {
     clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#timer = undefined;
     this.#lastRequest = Date.now();
     const mine = ++this.#number,
       newest = () => mine === this.#number;
     this.#abort?.abort();
-    this.#abort = new AbortController();
-    const { signal } = this.#abort;
+    const { signal } = (this.#abort = new AbortController());
     let waiting = true;
+    /** @param {number} status
+     *  @param {Answer} answer */
     const receive = (status, answer) => {
       waiting = false;
       if (answer.state) {
@@ -122,6 +144,7 @@ export class State {
       }
       this.show({ busy: false, status, answer });
     };
+    /** @param {any} line */
     const tell = (line) => {
       if (!newest()) return;
       if (line.answer) receive(200, line.answer);
@@ -142,18 +165,21 @@ export class State {
     }
   }
 
-  /** Adopt the state of the server's answer, except for fields that the user has changed since the request. */
+  /** Adopt the state of the server's answer, except for fields that the user has changed since the request.
+   *  @param {Record<string, any>} requested
+   *  @param {Shown} given */
   #adopt(requested, given) {
-    const { now } = this,
-      stays = (key) => now[key] !== requested[key];
-    this.now = Object.fromEntries(
-      Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]),
-    );
+    /** @type {Record<string, any>} */
+    const now = this.now;
+    const stays = (/** @type {string} */ key) => now[key] !== requested[key];
+    const changed = Object.keys(given).filter(stays);
+    this.now = { ...given, ...Object.fromEntries(changed.map((key) => [key, now[key]])) };
     if (!stays("hidden") && !stays("picked")) this.counted = { text: given.text, pair: given.pair };
     this.#write(false);
   }
 
-  /** Write the address bar unless it is up to date: writing takes a browser milliseconds. */
+  /** Write the address bar unless it is up to date: writing takes a browser milliseconds.
+   *  @param {boolean} step */
   #write(step) {
     if (!this.#address) return;
     const { link } = this,

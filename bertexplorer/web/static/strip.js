@@ -2,7 +2,10 @@
 // link, or {fill}, a typed mask to replace by its answer.
 import { h, roving } from "./kit.js";
 
-class Strip extends HTMLElement {
+/** @import { Strip } from "./types.d.ts" */
+
+class TokenStrip extends HTMLElement {
+  /** @type {Pick<Strip, "press" | "chips">} */
   #strip = { press: "", chips: [] };
   #shape = "";
   #focused = 0;
@@ -22,7 +25,8 @@ class Strip extends HTMLElement {
     roving(this, () => this.#chips());
   }
 
-  /** Show *strip* from the server. The chips of an unchanged text stay in place: a finger may be on one. */
+  /** Show *strip* from the server. The chips of an unchanged text stay in place: a finger may be on one.
+   *  @param {Strip} strip */
   show(strip) {
     this.#strip = strip;
     this.box.dataset.picks = strip.press === "pick" ? "1" : "0";
@@ -179,4 +183,4 @@ class Strip extends HTMLElement {
     this.dispatchEvent(new CustomEvent("press", { detail }));
   }
 }
-customElements.define("bx-strip", Strip);
+customElements.define("bx-strip", TokenStrip);

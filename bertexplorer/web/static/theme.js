@@ -4,7 +4,7 @@
   const asked = new URLSearchParams(location.search).get("__theme");
   const preferred = matchMedia("(prefers-color-scheme: dark)");
   const paint = () => {
-    const dark = ["dark", "light"].includes(asked) ? asked === "dark" : preferred.matches;
+    const dark = asked === "dark" || (asked !== "light" && preferred.matches);
     document.body.classList.toggle("dark", dark);
   };
   preferred.addEventListener("change", paint);

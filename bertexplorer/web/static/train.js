@@ -68,5 +68,5 @@ class Train extends RunsPage {
 customElements.define("bx-train", Train);
 
 const page = h("bx-train", { class: "bx" });
-document.getElementById("train").append(page);
+document.querySelector("#train").append(page);
 page.open();

@@ -3,7 +3,7 @@
 import type * as api from "./api_json";
 import type { Figure as Marks } from "./figure_json";
 
-export type { Chip, Report, Run, Setting, Span, State, Strip, Task, Tasks, TrialReport, ViewQuestion } from "./api_json";
+export type { Chip, Report, Run, Setting, Span, State, Strip, Task, Tasks, TrialReport, ViewAnswer } from "./api_json";
 export type * from "./figure_json";
 
 // Questions and answers
@@ -22,6 +22,11 @@ export interface Reply {
 }
 
 export type Ask = (path: string, question?: Question) => Promise<Reply>;
+
+/** What is asked of a view. Its state may name a view of another package. */
+export interface ViewQuestion extends Omit<api.ViewQuestion, "state"> {
+  state?: Partial<api.State>;
+}
 
 /** The answer of a view, or why there is none: then it has a *detail*. */
 export interface Answer extends Partial<Omit<api.ViewAnswer, "checkpoint">> {
@@ -54,6 +59,9 @@ export interface View extends api.View {
   instead?: string;  // of a site: where else it is computed
   defaults?: Record<string, any>;  // of a site: its settings
 }
+
+/** Markdown as the server reads it: text, and elements with their attributes and children. */
+export type Prose = (string | [string, Record<string, string>, Prose])[];
 
 // Figures
 

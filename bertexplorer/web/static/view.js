@@ -17,6 +17,8 @@ class View extends Panel {
   link = "";
   given; // the state to open with, in place of a link
   below;
+  /** @type {Record<"text" | "pair", any>} */
+  boxes;
   /** @type {Ask | undefined} */
   backend;
   start; // the link of the first answer
@@ -26,7 +28,7 @@ class View extends Panel {
   /** Show the view of `link`; `schema` is the page's. `below`: elements to place below the sentence, if there are any;
    *  `backend`: whom to ask, if it is not the page's. */
   connectedCallback() {
-    if (this.state) return;
+    if (this.firstChild) return;
     const number = ++count,
       { schema } = this;
     this.link = this.link.replace(/^[^?]*/, "");
@@ -71,7 +73,7 @@ class View extends Panel {
       this.settings,
       h("div", { class: "row" }, this.back, this.explore),
     );
-    const view = new URLSearchParams(this.link).get("view");
+    const view = new URLSearchParams(this.link).get("view") ?? "";
     this.state = new State(
       schema.views,
       { ...schema.opening, view: Object.hasOwn(schema.views, view) ? view : schema.opening.view },

@@ -254,9 +254,10 @@ export class Answers {
       [state.text, text],
       [state.pair, pair],
     ].forEach(([before, after], side) => {
-      const texts = [prepared(before), prepared(after)];
-      hidden = shiftSpans(hidden, side, ...texts);
-      picked = shiftSpans(picked, side, ...texts);
+      const old = prepared(before),
+        now = prepared(after);
+      hidden = shiftSpans(hidden, side, old, now);
+      picked = shiftSpans(picked, side, old, now);
     });
     return { ...state, text, pair, hidden: writeSpans(hidden), picked: writeSpans(picked) };
   }

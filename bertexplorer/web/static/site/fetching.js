@@ -32,8 +32,9 @@ const open = async () =>
 
 async function download(url, bytes, hear) {
   const content = new Uint8Array(bytes);
-  let at = 0,
-    problem = null;
+  let at = 0;
+  /** @type {unknown} */
+  let problem;
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (tries) await new Promise((go) => setTimeout(go, PAUSE_MS * 2 ** (tries - 1)));
     try {

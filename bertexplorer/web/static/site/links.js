@@ -25,7 +25,7 @@ export function readLink(link, { views, opening }) {
       pair: given("pair", example.pair),
       hidden: spans("hidden", example.hidden),
       picked: spans("picked", example.picked),
-      against: COMPARISONS.includes(query.get("against")) ? query.get("against") : "",
+      against: COMPARISONS.find((one) => one === query.get("against")) ?? "",
       other: query.get("versus") ?? "",
     },
   };

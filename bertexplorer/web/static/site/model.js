@@ -329,7 +329,7 @@ function expand(weights, { places, packed }) {
  *  follow the first 8, two numbers in a byte, in sixteenths of a scale. */
 function expandWhole(weights, at, out, to, size, finer, halves) {
   const upper = new Int8Array(weights, at, size),
-    lower = finer ? new Uint8Array(weights, at + size, size / 2) : null;
+    lower = new Uint8Array(weights, at + size, finer ? size / 2 : 0);
   const start = at + size + (finer ? size / 2 : 0),
     end = start + (size / BLOCK) * 2;
   const scales = new Uint16Array(weights.slice(start, end));

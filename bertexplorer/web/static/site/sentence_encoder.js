@@ -35,6 +35,7 @@ const SIMILARITIES = {
   euclidean: (a, b) => -length(a.map((one, i) => one - b[i])),
   manhattan: (a, b) => -sum(a.map((one, i) => Math.abs(one - b[i]))),
 };
+/** @type {Record<string, any>} */
 const PLAIN = {
   modes: ["mean"],
   steps: [],
@@ -50,7 +51,8 @@ const PLAIN = {
 
 export class SentenceEncoder {
   /** *bert* has the weights of the dense layers; *about*: as site.json describes them, or a part of it;
-   *  null: the files name none. */
+   *  null: the files name none.
+   *  @param {Record<string, any> | null} [about] */
   constructor(bert, about = null) {
     this.bert = bert;
     this.isNamed = Boolean(about);

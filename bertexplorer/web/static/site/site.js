@@ -23,10 +23,12 @@ const page = read("data/page.json");
 // The checkpoint and its worker.
 
 const waiting = new Map(); // number of a question -> what resolves it
-let worker = null,
-  last = 0,
-  opened = null,
-  here = false; // here: the checkpoint is open
+/** @type {Worker} */
+let worker;
+/** @type {Promise<void> | undefined} */
+let opened;
+let last = 0, // number of a question
+  here = false; // the checkpoint is open
 
 /** Ask the worker. *way*: *transfer* goes over to it; *tell* hears {done, seconds}; *signal* stops the work.
  *  @param {{transfer?: Transferable[], signal?: AbortSignal, tell?: (news: any) => void}} way */
@@ -50,7 +52,7 @@ function open(tell = listener) {
   listener = tell;
   if (!here) say(notice);
   opened ??= openNow().catch((error) => {
-    opened = null;
+    opened = undefined;
     notice = "";
     worker?.terminate();
     throw error;

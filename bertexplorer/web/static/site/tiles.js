@@ -67,7 +67,7 @@ export function pool(matrix, step) {
 
 async function png(picture) {
   const canvas = new OffscreenCanvas(picture.width, picture.height);
-  canvas.getContext("2d").putImageData(picture, 0, 0);
+  canvas.getContext("2d")?.putImageData(picture, 0, 0);
   return new FileReaderSync().readAsDataURL(await canvas.convertToBlob());
 }
 

@@ -9,7 +9,8 @@ import * as ort from "./vendor/ort.wasm.min.mjs";
 import { Refusal, Stopped } from "./refusal.js";
 
 const lines = new Map(); // key -> uploaded lines
-let answers = null; // a promise of them
+/** @type {Promise<Answers>} */
+let answers;
 
 // One task at a time, in their order. A task that nobody waits for any more ends at its next pause.
 
