@@ -13,7 +13,7 @@ function make(tag, attributes = {}, ...children) {
 /** Follow the $ref of a schema. */
 function resolve(spec, schema) {
   const name = schema?.$ref?.split("/").pop();
-  return name ? spec.components.schemas[name] ?? {} : schema ?? {};
+  return name ? (spec.components.schemas[name] ?? {}) : (schema ?? {});
 }
 
 /** Describe the values that a field accepts. */
@@ -26,12 +26,15 @@ function kind(spec, given) {
   if (schema.type === "array") return `list of ${kind(spec, schema.items ?? {})}`;
   const names = { integer: "whole number", string: "text", boolean: "true or false", null: "null" };
   const words = [names[schema.type] ?? schema.type ?? "anything"];
-  if ("minimum" in schema && "maximum" in schema) words.push(`from ${schema.minimum} to ${schema.maximum}`);
+  if ("minimum" in schema && "maximum" in schema)
+    words.push(`from ${schema.minimum} to ${schema.maximum}`);
   else if ("minimum" in schema) words.push(`from ${schema.minimum}`);
   else if ("maximum" in schema) words.push(`up to ${schema.maximum}`);
-  if ("maxLength" in schema) words.push(`up to ${schema.maxLength.toLocaleString("en")} characters`);
+  if ("maxLength" in schema)
+    words.push(`up to ${schema.maxLength.toLocaleString("en")} characters`);
   const inside = Object.keys(schema.properties ?? {});
-  if (inside.length) words.push(inside.length < 5 ? `with ${inside.join(", ")}` : "with the fields below");
+  if (inside.length)
+    words.push(inside.length < 5 ? `with ${inside.join(", ")}` : "with the fields below");
   return words.join(" ");
 }
 
@@ -40,13 +43,25 @@ function table(spec, schema, caption) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, given]) => {
     const needed = schema.required?.includes(name);
     const preset = given.default ?? "";
-    const start = !["", "[]", "{}"].includes(preset === "" ? "" : JSON.stringify(preset)) ? `; default ${JSON.stringify(preset)}` : "";
-    const words = [given.title, given.description].filter((one, i) => one && (i || one.toLowerCase() !== name));
-    return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)),
+    const start = !["", "[]", "{}"].includes(preset === "" ? "" : JSON.stringify(preset))
+      ? `; default ${JSON.stringify(preset)}`
+      : "";
+    const words = [given.title, given.description].filter(
+      (one, i) => one && (i || one.toLowerCase() !== name),
+    );
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, make("code", {}, name)),
       make("td", { class: "kind" }, `${kind(spec, given)}${needed ? "; needed" : start}`),
-      make("td", {}, words.join(": ")));
+      make("td", {}, words.join(": ")),
+    );
   });
-  return make("div", { class: "scroll" }, make("table", {}, make("caption", {}, caption), make("tbody", {}, ...rows)));
+  return make(
+    "div",
+    { class: "scroll" },
+    make("table", {}, make("caption", {}, caption), make("tbody", {}, ...rows)),
+  );
 }
 
 /** The tables of a body, or of each of its variants, and of the objects nested in it. */
@@ -59,8 +74,13 @@ function bodies(spec, schema, caption) {
     });
   }
   if (!found.properties) return [];
-  const inner = Object.entries(found.properties).filter(([, given]) => given.$ref && resolve(spec, given).properties);
-  return [table(spec, found, caption), ...inner.flatMap(([name, given]) => bodies(spec, given, name))];
+  const inner = Object.entries(found.properties).filter(
+    ([, given]) => given.$ref && resolve(spec, given).properties,
+  );
+  return [
+    table(spec, found, caption),
+    ...inner.flatMap(([name, given]) => bodies(spec, given, name)),
+  ];
 }
 
 /** A command that calls the operation. */
@@ -78,21 +98,33 @@ function operation(spec, path, method, route) {
   const good = answers.find(([status]) => status.startsWith("2"));
   const answer = good?.[1].content?.["application/json"]?.schema;
   const words = answers.map(([status, one]) => `${status}: ${one.description}`).join(" · ");
+  /** @type {{properties: Record<string, any>, required: string[]}} */
   const parameters = { properties: {}, required: [] };
   for (const one of route.parameters ?? []) {
-    parameters.properties[one.name] = { ...one.schema, description: `${one.description ?? ""} (${one.in})` };
+    parameters.properties[one.name] = {
+      ...one.schema,
+      description: `${one.description ?? ""} (${one.in})`,
+    };
     if (one.required) parameters.required.push(one.name);
   }
-  const section = make("section", { id: route.operationId },
+  const section = make(
+    "section",
+    { id: route.operationId },
     make("h3", {}, route.summary ?? route.operationId),
     make("code", { class: "address" }, make("b", {}, method.toUpperCase()), ` ${path}`),
     make("p", {}, route.description ?? ""),
-    make("pre", {}, command(path, method, body)));
-  if (Object.keys(parameters.properties).length) section.append(table(spec, parameters, "In the address"));
+    make("pre", {}, command(path, method, body)),
+  );
+  if (Object.keys(parameters.properties).length)
+    section.append(table(spec, parameters, "In the address"));
   if (body) section.append(...bodies(spec, body.schema, "The request"));
   const item = answer?.type === "array" ? answer.items : answer;
   if (item) {
-    const tables = bodies(spec, item, answer === item ? "The answer" : "The answer: a list of these");
+    const tables = bodies(
+      spec,
+      item,
+      answer === item ? "The answer" : "The answer: a list of these",
+    );
     section.append(make("details", {}, make("summary", {}, "Answer"), ...tables));
   }
   section.append(make("p", {}, words));
@@ -100,7 +132,7 @@ function operation(spec, path, method, route) {
 }
 
 async function show() {
-  const about = document.getElementById("about");
+  const about = document.querySelector("#about");
   const answer = await fetch("openapi.json");
   const spec = await answer.json();
   if (!answer.ok) {
@@ -115,10 +147,12 @@ async function show() {
       groups.set(group, [...(groups.get(group) ?? []), [path, method, route]]);
     }
   }
-  const parts = spec.info.description.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+  const parts = spec.info.description
+    .split("`")
+    .map((part, i) => (i % 2 ? make("code", {}, part) : part));
   about.replaceChildren(...parts, " ", make("a", { href: "openapi.json" }, "openapi.json"));
-  const index = document.getElementById("index");
-  const operations = document.getElementById("operations");
+  const index = document.querySelector("#index");
+  const operations = document.querySelector("#operations");
   for (const name of ["Analyses", ...[...groups.keys()].filter((one) => one !== "Analyses")]) {
     index.append(make("h2", {}, name));
     for (const [path, method, route] of groups.get(name) ?? []) {
@@ -130,5 +164,5 @@ async function show() {
 }
 
 show().catch(() => {
-  document.getElementById("about").textContent = "openapi.json cannot be read. Reload the page.";
+  document.querySelector("#about").textContent = "openapi.json cannot be read. Reload the page.";
 });
