@@ -32,6 +32,7 @@ training/learners/      what each task adds to the encoder: head, batches, losse
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 diagnosis/              a doctor for encoders: whose vectors are these?
+teaching/               a classifier from a handful of sentences: a head on their vectors
 store/                  checkpoints, the hub, uploads and the search index on disk
 views/                  the views, a folder each: it computes a frozen result, draws it and says it in a sentence
 analysis.py             the analyses by the name that they had in version 0.1

@@ -13,11 +13,11 @@ class Call:
     """One question.
 
     *kind*: a view for the page, its numbers as a file, an analysis of the HTTP API, for an MCP client or for one of
-    gradio, what a lesson asks, or to load a checkpoint. *name*: of the analysis, the kind of file, or what to do for a
-    lesson. *given*: the JSON of the request. *slow*: it waits in the slow queue. *figure*: "plotly" or "marks", if
-    the answer of an analysis includes the figure."""
+    gradio, the vectors of texts, what a lesson asks, or to load a checkpoint. *name*: of the analysis, the kind of
+    file, or what to do for a lesson. *given*: the JSON of the request. *slow*: it waits in the slow queue. *figure*:
+    "plotly" or "marks", if the answer of an analysis includes the figure."""
 
-    kind: Literal["view", "export", "analysis", "tool", "endpoint", "lesson", "load"]
+    kind: Literal["view", "export", "analysis", "tool", "endpoint", "encode", "lesson", "load"]
     name: str
     owner: str
     given: Any

@@ -8,6 +8,7 @@ import orjson
 from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply, json_reply
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.api.encode import perform_encode
 from bertexplorer.api.endpoints import perform_endpoint
 from bertexplorer.api.lesson_calls import perform_lesson
 from bertexplorer.api.tool_calls import perform_tool
@@ -29,6 +30,8 @@ def perform(answerer: Answerer, opening: State, call: Call) -> Reply:
     if call.kind == "endpoint":
         with worded_for("python"):
             return perform_endpoint(answerer, call)
+    if call.kind == "encode":
+        return perform_encode(answerer, call.given)
     if call.kind == "lesson":
         return perform_lesson(answerer, opening, call)
     if call.kind == "load":

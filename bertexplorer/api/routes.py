@@ -10,6 +10,7 @@ from bertexplorer.api import (
     checkpoints,
     classroom,
     documents,
+    encode,
     experiments,
     files,
     lectures,
@@ -50,6 +51,7 @@ def routes(
     page = view.routes(answerer, admission, opening, catalogue, answering)
     parts = [
         analyses.routes(answering, checkpoint),
+        encode.routes(answering, checkpoint),
         checkpoints.routes(answerer, admission, backend),
         page,
         lessons.routes(answerer, admission, catalogue, opening, answering),

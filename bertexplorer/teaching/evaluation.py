@@ -41,7 +41,7 @@ def split(groups: Sequence[int], labels: Int[np.ndarray, " n"], parts: int) -> I
 def choose_ridge(
     vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], groups: Sequence[int], boxes: int
 ) -> float:
-    """Of RIDGES the one with the least log loss on rows that are left out, in INNER parts; of equal ones the largest."""
+    """Of RIDGES the one with the least log loss on rows that are left out, in INNER parts; of equal ones the first."""
     part = split(groups, labels, INNER)
     losses = []
     for ridge in RIDGES:

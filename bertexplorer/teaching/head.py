@@ -1,7 +1,8 @@
 """A linear head on sentence vectors: logistic regression with a ridge (multinomial, for two boxes and more).
 
 The vectors are first moved to their mean and scaled to a mean squared length of 1, so that one ridge means the same for
-every encoder. web/static/teach/linear_head.js computes the same; both are held to tests/cases/teaching.json."""
+every encoder. Boxes count alike, however many sentences they have. web/static/teach/linear_head.js computes the same;
+both are held to tests/cases/teaching.json."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ class LinearHead:
 
 
 def fit(vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], boxes: int, ridge: float) -> LinearHead:
-    """The head that minimises the mean log loss of the *labels* (0 to *boxes* - 1) plus ridge / 2 times the squared
-    length of its weights. A box without a vector gets no probability."""
+    """The head that minimises the mean log loss of the *labels* (0 to *boxes* - 1), in which boxes count alike, plus
+    ridge / 2 times the squared length of its weights. A box without a vector gets no probability."""
     from sklearn.linear_model import LogisticRegression
 
     # 1. One scale for all encoders.
@@ -47,7 +48,9 @@ def fit(vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], boxes:
     bias[present] = 0.0
     if len(present) > 1:
         strength = ridge / 2 if len(present) == 2 else ridge
-        model = LogisticRegression(C=1 / (len(vectors) * strength), tol=TOLERANCE, max_iter=ITERATIONS)
+        model = LogisticRegression(
+            C=1 / (len(vectors) * strength), class_weight="balanced", tol=TOLERANCE, max_iter=ITERATIONS
+        )
         model.fit(scaled, labels)
         if len(present) == 2:
             weights[present] = np.concatenate([-model.coef_, model.coef_]) / 2

@@ -17,7 +17,11 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 STYLE = ASSETS / "style.css"
 PAGES = {"explore": "./", "learn": "learn", "train": "train", "pretrain": "pretrain"}  # script -> address
-STYLES = {"learn": "learn.css", "train": "train.css", "pretrain": "train.css"}  # what a page needs besides Explore's
+STYLES = {  # what a page needs besides Explore's
+    "learn": ("learn.css",),
+    "train": ("train.css", "teach.css"),
+    "pretrain": ("train.css",),
+}
 SANS = ("IBMPlexSans/IBMPlexSans-Regular.woff2", "IBMPlexSans/IBMPlexSans-Bold.woff2")
 FONTS = (*SANS, "IBMPlexMono/IBMPlexMono-Regular.woff2")
 SCRIPTED = """<div id="$name"></div>
@@ -43,9 +47,8 @@ def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head
         >>> '<a href="train">Train</a>' in draw("explore", PAGES, "scripts")
         True
     """
-    style = ""
-    if name in STYLES and not content:
-        style = f'<link rel="stylesheet" href="{static}/{STYLES[name]}">\n'
+    styles = () if content else STYLES.get(name, ())
+    style = "".join(f'<link rel="stylesheet" href="{static}/{file}">\n' for file in styles)
     first = FONTS if name == "explore" else SANS  # the words of its strip have a fixed-width face
     template = Template((HERE / "page.html").read_text("utf-8"))
     return template.substitute(

@@ -1,4 +1,4 @@
-"""The head and its evaluation are those of scikit-learn; tests/scripts/teaching.test.js holds the browser to the same table."""
+"""The head and its evaluation are those of scikit-learn. tests/scripts/teaching.test.js holds scripts to the table."""
 
 from itertools import product
 from typing import Any
@@ -44,7 +44,7 @@ def test_the_ridge_is_that_of_a_plain_pipeline() -> None:
     labels = (vectors.sum(axis=1) > 28).astype(int)
     n, width = vectors.shape
     ridge = 0.05
-    model = LogisticRegression(C=2 / (n * ridge * width), tol=1e-9, max_iter=5000)
+    model = LogisticRegression(C=2 / (n * ridge * width), tol=1e-9, max_iter=5000, class_weight="balanced")
     wanted = make_pipeline(StandardScaler(), model).fit(vectors, labels).predict_proba(vectors)
     assert fit(vectors, labels, 2, ridge).probabilities(vectors) == pytest.approx(wanted, abs=1e-4)
 

@@ -111,4 +111,4 @@ def test_changed_scripts_have_a_new_address(client: TestClient) -> None:
 
 
 def test_every_style_of_a_page_exists() -> None:
-    assert all((STATIC / style).is_file() for style in STYLES.values())
+    assert all((STATIC / style).is_file() for styles in STYLES.values() for style in styles)

@@ -2,7 +2,8 @@
 // in the browser, anew at each change. Nothing is uploaded to be kept.
 import { ask } from "./backend.js";
 import "./figure.js";
-import { grow, h, onEnter, save } from "./kit.js";
+import { grow, h, onEnter, save, unbroken } from "./kit.js";
+import { colour } from "./marks_parts.js";
 import { argmax } from "./numbers.js";
 import { counted, percent, quote } from "./site/wording.js";
 import { FEWEST, MOST, fromFile, fromTable, oddities, rowsOf, toFile } from "./teach/boxes.js";
@@ -10,6 +11,10 @@ import { probabilities, pulls } from "./teach/linear_head.js";
 import * as report from "./teach/report.js";
 import { SETS, boxesOf } from "./teach/sets.js";
 import { words } from "./teach/words.js";
+
+/** @import { Head } from "./teach/linear_head.js" */
+/** @import { Box, Rows } from "./teach/boxes.js" */
+/** @typedef {{head: Head, ridge: number, places: number[][], rows: Rows, boxes: Box[], vectors: number[][]}} Learned */
 
 const KEPT = "bx-teach"; // in the browser's storage
 const PATIENCE_MS = 500; // after the last key before the head is fitted anew
@@ -20,13 +25,17 @@ const MASK = "[MASK]"; // which every checkpoint reads as its own
 class Teach extends HTMLElement {
   #boxes = boxesOf(Object.keys(SETS)[0]);
   #tried = ""; // the sentence that was tried last
-  #fooled = []; // [{sentence, said, box}]: what the head said otherwise than a person
+  /** @type {{sentence: string, said: string, box: string}[]} what the head said otherwise than a person */
+  #fooled = [];
   #vectors = new Map(); // sentence -> its vector
-  #learned = null; // {rows, boxes, head, ridge, places, evaluated}
+  /** @type {Learned | null} */
+  #learned = null;
+  /** @type {Worker | null} */
   #worker = null;
   #number = 0; // of the newest fit
-  #timer = null;
-  #by = null; // {checkpoint, revision} of the encoder
+  /** @type {number | undefined} */
+  #timer;
+  #by = { checkpoint: "", revision: "" }; // the encoder of the vectors
 
   /** *opening*: the checkpoint, and the precision. */
   open(opening) {
@@ -139,7 +148,7 @@ class Teach extends HTMLElement {
         return;
       }
       const { boxes, encoder } = fromFile(content);
-      if (this.#by && encoder.revision !== this.#by.revision) {
+      if (this.#by.revision && encoder.revision !== this.#by.revision) {
         this.notice.textContent = `${file.name} was taught on ${encoder.checkpoint || "another encoder"}; here it is ${this.#by.checkpoint}. Its sentences are here, and the head was fitted anew.`;
       }
       this.#replace(boxes);
@@ -168,7 +177,7 @@ class Teach extends HTMLElement {
   #box(box, i) {
     return h(
       "section",
-      { class: `box tone-${report.TONES[i]}`, "aria-label": `Box ${i + 1}` },
+      { class: "box", style: `--tone: ${colour(report.TONES[i])}`, "aria-label": `Box ${i + 1}` },
       h(
         "div",
         { class: "name" },
@@ -240,7 +249,7 @@ class Teach extends HTMLElement {
 
   #restore() {
     try {
-      const { boxes, fooled = [] } = JSON.parse(localStorage.getItem(KEPT));
+      const { boxes, fooled = [] } = JSON.parse(localStorage.getItem(KEPT) ?? "");
       if (boxes.length >= FEWEST && boxes.every(({ name, text }) => name.slice && text.slice))
         [this.#boxes, this.#fooled] = [boxes.slice(0, MOST), fooled];
     } catch {
@@ -286,13 +295,14 @@ class Teach extends HTMLElement {
     }
     if (number !== this.#number) return;
     this.#worker?.terminate(); // what it still computes is of boxes that have changed
-    this.#worker = new Worker(new URL("./teach/worker.js", import.meta.url), { type: "module" });
-    this.#worker.onmessage = ({ data }) => {
+    const worker = new Worker(new URL("./teach/worker.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }) => {
       if (number !== this.#number) return;
       if (data.fitted) this.#show({ ...data.fitted, rows, boxes, vectors }, few);
       else this.#evaluated(data.evaluated);
     };
-    this.#worker.postMessage({ number, vectors, rows, evaluate: !few });
+    worker.postMessage({ number, vectors, rows, evaluate: !few });
+    this.#worker = worker;
   }
 
   /** Show what was *learned*; *few*: why it cannot be said how good it is. */
@@ -315,6 +325,7 @@ class Teach extends HTMLElement {
   }
 
   #evaluated({ found, byWords }) {
+    if (!this.#learned) return;
     const { rows, boxes } = this.#learned,
       score = report.score(rows, found),
       counting = report.score(rows, byWords),
@@ -324,7 +335,7 @@ class Teach extends HTMLElement {
         ),
       );
     this.result.classList.remove("stale");
-    this.said.textContent = report.said(score, counting, largest);
+    this.said.textContent = unbroken(report.said(score, counting, largest));
     this.scores.hidden = false;
     this.scores.show(report.scoreFigure(score, counting, largest), this.said.textContent);
     const wrong = rows.sentences.flatMap((sentence, i) =>
@@ -377,7 +388,7 @@ class Teach extends HTMLElement {
     this.score.textContent = report.fooledSaid(this.#fooled.length);
     const learned = this.#learned;
     this.shares.hidden = !sentence || !learned;
-    if (this.shares.hidden) {
+    if (!sentence || !learned) {
       this.belongs.replaceChildren();
       this.why.replaceChildren();
       return;
@@ -389,7 +400,7 @@ class Teach extends HTMLElement {
       const said = report.answerSaid(learned.boxes, shares);
       await this.shares.show(report.shareFigure(learned.boxes, shares), said);
       this.#ask(sentence, argmax(shares));
-      await this.#explain(sentence, vector, shares);
+      await this.#explain(sentence, vector, shares, learned);
     } catch (error) {
       this.notice.textContent = error.message;
     }
@@ -418,9 +429,8 @@ class Teach extends HTMLElement {
   }
 
   /** Show what the answer rests on: each word hidden in turn, and the examples that pull it. */
-  async #explain(sentence, vector, shares) {
-    const learned = this.#learned,
-      box = argmax(shares),
+  async #explain(sentence, vector, shares, learned) {
+    const box = argmax(shares),
       found = words(sentence).slice(0, MOST_WORDS);
     const hidden = found.map(
       ({ start, end }) => sentence.slice(0, start) + MASK + sentence.slice(end),
@@ -465,7 +475,7 @@ class Teach extends HTMLElement {
         .filter(Boolean),
     );
     await figure.show(
-      report.wordFigure(changes),
+      report.wordFigure(changes, box),
       changes
         .map(({ text, change }) => `Without ${quote(text)}: ${percent(shares[box] + change)}.`)
         .join(" "),

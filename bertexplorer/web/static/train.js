@@ -2,6 +2,7 @@
 import "./form.js";
 import "./run.js";
 import "./setup.js";
+import "./teach.js";
 import { ask } from "./backend.js";
 import { h } from "./kit.js";
 import { about } from "./masthead.js";
@@ -11,6 +12,7 @@ const PRETRAINING = "pretraining"; // the kind of runs that belong to the page P
 
 class Train extends RunsPage {
   async open() {
+    this.teach = h("bx-teach");
     this.setup = h("bx-setup", { onstarted: ({ detail }) => this.show(detail, { scroll: true }) });
     this.list = h("bx-runs", {
       id: "runs",
@@ -27,8 +29,14 @@ class Train extends RunsPage {
         "header",
         { class: "masthead" },
         h("h1", {}, "Train"),
-        h("p", {}, "Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it."),
+        h(
+          "p",
+          {},
+          "Teach it with a handful of sentences, in seconds. Or fine-tune it on your rows, and watch it learn.",
+        ),
       ),
+      this.teach,
+      h("h2", { class: "part" }, "Fine-tune"),
       h(
         "div",
         { class: "halves" },
@@ -43,6 +51,7 @@ class Train extends RunsPage {
       ask("tasks"),
       this.show(this.chosen, { write: false }),
     ]);
+    this.teach.open(page.opening);
     this.setup.open(tasks, page.opening.checkpoint);
     this.append(about(page.about));
   }

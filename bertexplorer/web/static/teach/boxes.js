@@ -3,6 +3,8 @@ import { counted } from "../site/wording.js";
 import { sameSentence } from "./words.js";
 
 /** @typedef {{name: string, text: string}} Box  *text*: its sentences, one a line. */
+/** @typedef {{sentences: string[], labels: number[], groups: number[], boxes: number}} Rows  The box of each sentence; sentences that are
+ *  the same have one group, the place of the first of them. */
 
 export const FEWEST = 2,
   MOST = 6; // boxes
@@ -23,7 +25,7 @@ const linesOf = (text) =>
 
 /** The rows of *boxes* to learn from: {sentences, labels, groups}. Sentences that are the same but for case and spaces have one group.
  *  Of more than MOST_SENTENCES, each box keeps its first ones, as many from every box as there is room for.
- *  @param {Box[]} boxes */
+ *  @param {Box[]} boxes @returns {Rows} */
 export function rowsOf(boxes) {
   const lists = boxes.map(sentencesOf);
   let room = MOST_SENTENCES;
@@ -151,6 +153,7 @@ export function fromTable(content) {
     throw new Error(
       `The table has the columns ${names.join(", ").slice(0, 100) || "–"}; wanted text and label.`,
     );
+  /** @type {Map<string, string[]>} */
   const lists = new Map();
   for (const row of rows) {
     const [sentence, name] = [row[text], row[label]].map((cell) =>
@@ -163,20 +166,25 @@ export function fromTable(content) {
   return [...lists].map(([name, list]) => ({ name: name.slice(0, 60), text: list.join("\n") }));
 }
 
-/** The cells of a CSV (RFC 4180), row by row. */
+/** The cells of a CSV (RFC 4180), row by row.
+ *  @param {string} content @param {string} separator */
 function cellsOf(content, separator) {
-  const rows = [[]];
   const cell = new RegExp(
     `(?:"((?:[^"]|"")*)"|([^"\\n${separator}]*))(${separator}|\\r?\\n|$)`,
     "y",
   );
+  /** @type {string[][]} */
+  const rows = [];
+  /** @type {string[]} */
+  let row = [];
   while (cell.lastIndex < content.length) {
     const match = cell.exec(content);
-    if (!match) break;
-    rows
-      .at(-1)
-      .push(match[1] === undefined ? match[2].replace(/\r$/, "") : match[1].replaceAll('""', '"'));
-    if (match[3] !== separator) rows.push([]);
+    if (!match) break; // a quotation mark within a cell
+    const [, quoted, plain, end] = match;
+    row.push(quoted === undefined ? plain.replace(/\r$/, "") : quoted.replaceAll('""', '"'));
+    if (end === separator) continue;
+    rows.push(row);
+    row = [];
   }
-  return rows.filter((row) => row.length > 1);
+  return rows;
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // A linear head on sentence vectors: logistic regression with a ridge (multinomial, for two boxes and more). The vectors are first
-// moved to their mean and scaled to a mean squared length of 1, so that one ridge means the same for every encoder. The package
+// moved to their mean and scaled to a mean squared length of 1, so that one ridge means the same for every encoder. Boxes count alike, however many sentences they have. The package
 // computes the same (bertexplorer/teaching/head.py); both are held to tests/cases/teaching.json.
 
 import { dot } from "../numbers.js";
@@ -59,9 +59,10 @@ export function reduced(vectors) {
 export function pulls(head, ridge, vectors, labels, box, vector) {
   const { middle, scale, scaled } = standardised(vectors),
     moved = middle.map((value, i) => (vector[i] - value) / scale);
+  const shares = balanced(labels);
   return vectors.map((own, i) => {
     const missing = (labels[i] === box ? 1 : 0) - probabilities(head, own)[box];
-    return (missing * dot(scaled[i], moved)) / (ridge * vectors.length);
+    return (shares[i] * missing * dot(scaled[i], moved)) / ridge;
   });
 }
 
@@ -78,8 +79,16 @@ export const expanded = (head, directions) => ({
   }),
 });
 
-/** The head that minimises the mean log loss of the *labels* (0 to *boxes* - 1) plus ridge / 2 times the squared length of its
- *  weights. A box without a vector gets no probability.
+/** The share of each row in the loss: every label has the same one.
+ *  @param {number[]} labels */
+function balanced(labels) {
+  const counts = new Map();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return labels.map((label) => 1 / (counts.size * counts.get(label)));
+}
+
+/** The head that minimises the mean log loss of the *labels* (0 to *boxes* - 1), in which boxes count alike, plus ridge / 2 times the
+ *  squared length of its weights. A box without a vector gets no probability.
  *  @param {Vector[]} vectors @param {number[]} labels @param {number} boxes @param {number} ridge @returns {Head} */
 export function fit(vectors, labels, boxes, ridge) {
   const width = vectors[0].length,
@@ -179,7 +188,8 @@ function descent(gradient, memory) {
 function lossAt(point, vectors, labels, classes, ridge) {
   const width = vectors[0].length,
     gradient = new Float64Array(point.length),
-    logits = Array(classes).fill(0);
+    logits = Array(classes).fill(0),
+    weights = balanced(labels);
   let loss = 0;
   // 1. How well the labels are told.
   vectors.forEach((vector, row) => {
@@ -190,10 +200,10 @@ function lossAt(point, vectors, labels, classes, ridge) {
       logits[c] = logit;
     }
     const shares = softmax(logits);
-    loss -= Math.log(Math.max(shares[labels[row]], 1e-300)) / vectors.length;
+    loss -= weights[row] * Math.log(Math.max(shares[labels[row]], 1e-300));
     for (let c = 0; c < classes; c++) {
       const start = c * (width + 1),
-        error = (shares[c] - (c === labels[row] ? 1 : 0)) / vectors.length;
+        error = weights[row] * (shares[c] - (c === labels[row] ? 1 : 0));
       for (let i = 0; i < width; i++) gradient[start + i] += error * vector[i];
       gradient[start + width] += error;
     }

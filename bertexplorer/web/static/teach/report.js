@@ -80,8 +80,8 @@ export const shareFigure = (boxes, shares) =>
     })),
   });
 
-/** Bars of what each word does: the probability of the box without it, less that with it, -1 to 1. *words*: [{text, change}]. */
-export const wordFigure = (words) =>
+/** Bars of what each word does for a *box*, -1 to 1. *words*: [{text, change}], the probability without it less that with it. */
+export const wordFigure = (words, box) =>
   figure({
     kind: "bars",
     low: -1,
@@ -90,7 +90,7 @@ export const wordFigure = (words) =>
       label: text,
       value: -change,
       text: `${change > 0 ? "−" : "+"}${percent(Math.abs(change))}`,
-      tone: change >= 0 ? "blue" : "orange",
+      tone: change <= 0 ? TONES[box] : "grey",
     })),
   });
 
