@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # `as` says that a name is public
     from bertexplorer.python.lessons import Lesson as Lesson, lesson as lesson
     from bertexplorer.python.result import Comparison as Comparison, Result as Result, compare as compare
     from bertexplorer.python.signatures import *
+    from bertexplorer.python.teaching import teach as teach
     from bertexplorer.python.training_runs import (
         SuiteRun as SuiteRun,
         TrainingRun as TrainingRun,
@@ -96,6 +97,7 @@ MODULES = {  # name -> its module
     "load": "python.bert",
     "pretrain": "python.training_runs",
     "serve": "cli.serve",
+    "teach": "python.teaching",
     "train": "python.training_runs",
     "widget": "web.notebook",
 }

@@ -35,7 +35,7 @@ FLOORS = (  # lowest first
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 FLOOR[""] = FLOOR["cli"]  # import bertexplorer: its public names come from all floors up to here
 ALLOWED = {  # library -> the only parts that may import it
-    "torch": {"model", "engine", "answers", "diagnosis", "training", "store", "views", "site"},
+    "torch": {"model", "engine", "answers", "diagnosis", "teaching", "training", "store", "views", "site"},
     "plotly": {"charts", "python"},
     "bertviz": {"views"},
     "accelerate": {"training"},

@@ -98,7 +98,7 @@ class SequenceClassifier(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.pooling, self.twice = config.pooling, config.pooled_twice
-        self.transform = Transform(config)
+        self.transform: nn.Module = Transform(config)
         self.dropout = nn.Dropout(config.sequence_dropout)
         self.output = nn.Linear(config.hidden_size, config.num_labels)
 

@@ -42,7 +42,16 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 SITE = STATIC / "site"
 IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"(\.[\w./]+\.m?js)"')
-FIRST = ("explore.js", "learn.js", "theme.js", "offline_player.js", "site/site.js", "site/worker.js")  # and the twins
+FIRST = (  # where pages and workers begin, beside the twins
+    "explore.js",
+    "learn.js",
+    "theme.js",
+    "offline_player.js",
+    "teach/worker.js",
+    "site/site.js",
+    "site/train.js",
+    "site/worker.js",
+)
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
@@ -191,7 +200,14 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
     facts.append(("Runs in", f"this browser, in fp32; the weights travelled in {kind}"))
     label = f"{name} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {kind}"
     made_with = f"revision {checkpoint.revision}, weights {kind}, BERT Explorer {__version__} in a browser"
-    card = {"name": name, "label": label, "facts": facts, "layers": config.num_layers, "heads": config.num_heads}
+    card = {
+        "name": name,
+        "label": label,
+        "revision": checkpoint.revision,
+        "facts": facts,
+        "layers": config.num_layers,
+        "heads": config.num_heads,
+    }
     return {
         "name": name,
         "layers": config.num_layers,
@@ -216,7 +232,7 @@ def write_scripts(out: Path) -> None:
     for path in needed():
         copy(source_of(path), out / "scripts" / path)
     static = out / pages.SCRIPTS
-    for name in ("frame.css", "explore.css", "learn.css"):
+    for name in ("frame.css", "explore.css", "learn.css", "train.css", "teach.css"):
         copy(STATIC / name, static / name)
     copy(STYLE, static / STYLE.name)
     for folder in (STATIC, SITE):
@@ -259,7 +275,7 @@ def source_of(path: str) -> Path:
 def write_pages(out: Path, address: str) -> None:
     """Write the pages, and the service worker, whose version changes with any file of the site."""
     (out / "index.html").write_text(pages.explore(address), "utf-8")
-    others = {"learn": pages.learn(address), "train": pages.absent("train"), "pretrain": pages.absent("pretrain")}
+    others = {"learn": pages.learn(address), "train": pages.train(address), "pretrain": pages.absent("pretrain")}
     for name, content in others.items():
         (out / name).mkdir()
         (out / name / "index.html").write_text(content, "utf-8")

@@ -13,7 +13,7 @@ from bertexplorer.views import VIEWS
 from bertexplorer.web.page import draw, title
 
 HERE = Path(__file__).parent
-PAGES = ("explore", "learn")
+PAGES = ("explore", "learn", "train")
 SCRIPTS = "scripts/web/static"  # below scripts/, a site has the scripts as this package has them
 TARGETS = ("answer", "mask", "next sentence")
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # view -> setting -> the choices that a browser has
@@ -95,6 +95,12 @@ def explore(address: str = "") -> str:
 def learn(address: str = "") -> str:
     """The page Learn."""
     return draw("learn", PAGES, SCRIPTS, base="../", head=head(title("learn"), address) + SCRIPT)
+
+
+def train(address: str = "") -> str:
+    """The page Train, whose first part runs in a browser."""
+    script = "site/train.js"
+    return draw("train", PAGES, SCRIPTS, base="../", head=head(title("train"), address) + SCRIPT, script=script)
 
 
 def absent(name: str) -> str:

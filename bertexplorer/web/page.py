@@ -25,11 +25,20 @@ STYLES = {  # what a page needs besides Explore's
 SANS = ("IBMPlexSans/IBMPlexSans-Regular.woff2", "IBMPlexSans/IBMPlexSans-Bold.woff2")
 FONTS = (*SANS, "IBMPlexMono/IBMPlexMono-Regular.woff2")
 SCRIPTED = """<div id="$name"></div>
-<script type="module" src="$static/$name.js"></script>
+<script type="module" src="$static/$script"></script>
 <noscript>A script draws this page. Allow scripts, and reload it.</noscript>"""
 
 
-def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head: str = "", content: str = "") -> str:
+def draw(
+    name: str,
+    pages: Iterable[str],
+    static: str,
+    *,
+    base: str = "./",
+    head: str = "",
+    content: str = "",
+    script: str = "",
+) -> str:
     """The HTML of one page.
 
     Args:
@@ -39,6 +48,7 @@ def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head
         base: the way from the page to Explore.
         head: HTML for the head, before the styles.
         content: HTML in place of what the script draws.
+        script: the script that draws the page, below *static*; "": that of its name.
 
     Returns:
         A whole document.
@@ -59,7 +69,7 @@ def draw(name: str, pages: Iterable[str], static: str, *, base: str = "./", head
         fonts="".join(preload(f"{static}/fonts/{font}") for font in first),
         style=style,
         links="".join(link(page, current=page == name) for page in pages),
-        content=content or Template(SCRIPTED).substitute(name=name, static=static),
+        content=content or Template(SCRIPTED).substitute(name=name, static=static, script=script or f"{name}.js"),
     )
 
 

@@ -20,6 +20,7 @@ const KEPT = "bx-teach"; // in the browser's storage
 const PATIENCE_MS = 500; // after the last key before the head is fitted anew
 const MOST_WORDS = 40; // of a tried sentence, that are hidden in turn
 const EXAMPLES = 3; // that pull a tried sentence most, to either side
+const MAP = "A map of the sentences: what lies close is alike to BERT";
 const MASK = "[MASK]"; // which every checkpoint reads as its own
 
 class Teach extends HTMLElement {
@@ -46,6 +47,7 @@ class Teach extends HTMLElement {
     this.notice = h("p", { class: "message", role: "status" });
     this.said = h("p", { class: "said", role: "status" });
     this.scores = h("bx-figure");
+    this.caption = h("h4", {}, MAP);
     this.map = h("bx-figure");
     this.wrong = h("ul", { class: "wrong" });
     this.result = h(
@@ -53,6 +55,7 @@ class Teach extends HTMLElement {
       { class: "learned", hidden: true },
       this.said,
       this.scores,
+      this.caption,
       this.map,
       this.wrong,
     );
@@ -315,11 +318,11 @@ class Teach extends HTMLElement {
       this.scores.hidden = true;
       this.wrong.replaceChildren();
     }
-    this.map.hidden = !learned;
+    this.map.hidden = this.caption.hidden = !learned;
     if (!learned) return;
     this.map.show(
       report.mapFigure(learned.rows, learned.places),
-      "The sentences as BERT sees them, in the plane that shows their differences best. Neighbours are alike.",
+      MAP,
     );
     this.#try(this.#tried);
   }
@@ -375,10 +378,10 @@ class Teach extends HTMLElement {
           "Try",
         ),
       ),
+      this.score,
       this.shares,
       this.belongs,
       this.why,
-      this.score,
     );
   }
 

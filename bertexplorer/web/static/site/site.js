@@ -288,6 +288,14 @@ async function local(path, { body, signal, tell } = {}) {
       ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } }
       : kept;
   }
+  if (where === "encode") {
+    try {
+      await open(tell);
+    } catch (error) {
+      return { status: 422, answer: { detail: `${unopened(error)} Try again.` } };
+    }
+    return send("encode", { texts: body.texts }, { signal });
+  }
   if (where === "lectures") return { status: 200, answer: [] };
   if (first === "lectures") return missing("A lecture");
   if (first === "lessons") {

@@ -5,6 +5,8 @@ import { factsOf } from "./facts.js";
 import { base } from "./fetching.js";
 import { judgeFind } from "./grading.js";
 import { Bert } from "./model.js";
+import { sentenceVectors } from "./sentence_encoder.js";
+import { counted } from "./wording.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
 import { Refusal, Stopped } from "./refusal.js";
 
@@ -86,6 +88,28 @@ const TASKS = {
   async rows({ kind, body }) {
     const { state, rows } = await (await answers).rows(body);
     return { status: 200, answer: fileOf(kind, state, rows, (await answers).bert.card.provenance) };
+  },
+
+  /** The vectors of *texts*, without a prompt; a mask may be written [MASK]. */
+  async encode({ texts }) {
+    const { bert } = await answers,
+      notes = new Map(); // note -> how many sentences have it
+    const encodings = texts.map((typed) => {
+      const { text } = bert.tokenizer.prepare(typed),
+        encoding = bert.sentence.encode({ first: text }, "");
+      for (const note of encoding.notes) notes.set(note, (notes.get(note) ?? 0) + 1);
+      return encoding;
+    });
+    const vectors = await sentenceVectors(bert, encodings, bert.layers, "own");
+    const { name, revision } = bert.card;
+    return {
+      status: 200,
+      answer: {
+        vectors: vectors.map((vector) => [...vector]),
+        notes: [...notes].map(([note, count]) => `${counted(count, "sentence")}: ${note}`),
+        encoder: { checkpoint: name, revision },
+      },
+    };
   },
 
   /** Grade the *state* in which a person left the view of a find; *question*: its conditions and texts. */

@@ -55,7 +55,7 @@ export const scoreFigure = (score, words, largest) =>
     bars: [
       ["BERT and your boxes", score, "blue"],
       ["counting words", words, "grey"],
-      ["always the largest box", { right: largest, count: score.count }, "grey"],
+      ["the largest box", { right: largest, count: score.count }, "grey"],
     ].map(([label, { right, count }, tone], i) => ({
       label,
       value: right / count,
