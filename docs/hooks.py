@@ -104,7 +104,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, name, content=content))
     files.append(File.generated(config, "llms.txt", abs_src_path=str(ROOT / "llms.txt")))
     for picture in [
-        *(ROOT / "assets" / f"{name}.png" for name in ("learn", "train")),
+        *(ROOT / "assets" / f"{name}.png" for name in ("components", "learn", "train")),
         *sorted((ROOT / "assets" / "views").glob("*.png")),
     ]:
         files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))

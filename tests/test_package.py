@@ -36,7 +36,7 @@ INSTALLED_AS = {  # import -> package
     "markdown_it": "markdown-it-py",
 }
 THEIRS = {"ray_router.py", "widget.py"}  # modules that are imported only where their library is
-PICTURES = {"learn.png", "screenshot.png", "train.png", "views"}  # of assets/, not in a wheel
+PICTURES = {"components.png", "learn.png", "screenshot.png", "train.png", "views"}  # of assets/, not in a wheel
 
 
 def installed_as(name: str) -> str:

@@ -1,8 +1,8 @@
 """Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS [VIEW …]
 
 ADDRESS is that of a running app. Each view, or those that are named, such as fill-mask, is shown with its first
-example, 1280 pixels wide. Without names, the opening page is assets/screenshot.png, a lesson assets/learn.png, and a
-run on the built-in rows, which takes a minute, assets/train.png."""
+example, 1280 pixels wide. Without names, the opening page is assets/screenshot.png, a lesson assets/learn.png, the
+example of components assets/components.png, and a run on the built-in rows, which takes a minute, assets/train.png."""
 
 import io
 import sys
@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.steps import choose_view
+from tests.browser.test_gradio_app import started
 
 ASSETS = Path(__file__).parents[2] / "assets"
 WIDTH, COLOURS = 1280, 128
@@ -61,6 +62,18 @@ def training(page: Page, address: str) -> str:
     return f"run:{page.locator('.run.chosen').get_attribute('data-run')}"
 
 
+def components(page: Page) -> None:
+    """The example of components in a Gradio app of its own."""
+    with started("examples/gradio_components.py") as address:
+        page.goto(address)
+        expect(page.locator(".marks")).to_have_count(2)
+        expect(page.get_by_text("One mask: the first of 10 rows").first).to_be_visible()
+        page.wait_for_timeout(2500)
+        strip = page.locator("bx-strip").last.bounding_box()
+        assert strip
+        save(page, ASSETS / "components.png", strip["y"] + strip["height"] + 24)
+
+
 def main(address: str, *names: str) -> None:
     (ASSETS / "views").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
@@ -89,8 +102,9 @@ def main(address: str, *names: str) -> None:
 
 
 def everything_else(page: Page, address: str) -> str:
-    """A lesson, a run and the opening page. Returns the run as a checkpoint."""
+    """A lesson, a run, the components and the opening page. Returns the run as a checkpoint."""
     lesson(page, address)
+    components(page)
     run = training(page, address)
     page.goto(address)
     page.wait_for_selector("#figure .bars")
