@@ -1,11 +1,14 @@
 // Tables of rows as the API sends them, and paragraphs above them.
 import { h } from "./kit.js";
 
+/** @typedef {Record<string, any>} Row */
+
 const LONG = 30,
   MAX_LENGTH = 240; // characters of a cell: from here on it gets more room; cut beyond
 const ANSWERS = ["gold", "predicted", "said"]; // columns that are empty for a question without an answer
 
-/** *rows*, objects with the same keys, as a table that scrolls in itself; nothing without rows. */
+/** *rows*, objects with the same keys, as a table that scrolls in itself; nothing without rows.
+ *  @param {Row[] | null} [rows] */
 export function table(rows) {
   if (!rows?.length) return null;
   const names = Object.keys(rows[0]),
@@ -32,6 +35,8 @@ export function table(rows) {
   );
 }
 
+/** @param {Row} row
+ *  @param {string} name */
 function cell(row, name) {
   const words = text(row[name]) || ("question" in row && ANSWERS.includes(name) ? "no answer" : "");
   return h(
@@ -41,7 +46,8 @@ function cell(row, name) {
   );
 }
 
-/** A value as it is read: numbers with three digits, lists and objects as JSON. */
+/** A value as it is read: numbers with three digits, lists and objects as JSON.
+ *  @param {any} value */
 function text(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number")
@@ -50,7 +56,8 @@ function text(value) {
   return words.length <= MAX_LENGTH ? words : `${words.slice(0, MAX_LENGTH - 1)}…`;
 }
 
-/** A heading, sentences and a table: {title, said, rows}; *said* is a text or a list of them. */
+/** A heading, sentences and a table: {title, said, rows}; *said* is a text or a list of them.
+ *  @param {{title?: string, said?: string | string[], rows?: Row[]} | null} [part] */
 export function section(part, heading = "h3") {
   if (!part) return [];
   const said = [part.said ?? []].flat().filter(Boolean);
@@ -61,7 +68,8 @@ export function section(part, heading = "h3") {
   ].filter(Boolean);
 }
 
-/** A message: an "error", or what goes on ("busy"). */
+/** A message: an "error", or what goes on ("busy").
+ *  @param {string} words */
 export const message = (words, kind = "error") =>
   words
     ? [
