@@ -1,6 +1,7 @@
 """Tables of cases that Python and the scripts both answer: tests/scripts/*.test.js read the same files.
 
-python -m tests.test_cases     write what is computed here: tokens.json, strips.json, and the keys of grading.json
+python -m tests.test_cases     write what is computed here: tokens.json, tokenizers.json, strips.json, and the keys of
+                               grading.json
 """
 
 import json
@@ -41,6 +42,7 @@ from bertexplorer.wording import counted
 from tests import tiny as recipes
 from tests.conftest import Tiny
 from tests.learn.test_lesson import HEAD
+from tests.site.kinds import KINDS
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -288,15 +290,63 @@ def text_json(text: Text) -> dict[str, Any]:
 
 
 def tokens_table(tokenizer: Tokenizer) -> dict[str, Any]:
-    cases = []
-    for text in TEXTS:
-        try:
-            answer: dict[str, Any] = {"encoding": as_json(tokenizer.encode(text))}
-        except ExplorerError as error:
-            answer = {"refused": str(error)}
-        cases.append({"text": text_json(text), **answer})
-    found = {"vocabulary": describe(tokenizer), "cases": cases}
+    found = {"vocabulary": describe(tokenizer), "cases": [case(tokenizer, text) for text in TEXTS]}
     return json.loads(json.dumps(found))
+
+
+def case(tokenizer: Tokenizer, text: Text) -> dict[str, Any]:
+    typed = {"first": text.first, "second": text.second}
+    marked = {name: [span._asdict() for span in getattr(text, name)] for name in ("hidden", "picked")}
+    try:
+        answer: dict[str, Any] = {"encoding": as_json(tokenizer.encode(text))}
+    except ExplorerError as error:
+        answer = {"refused": str(error)}
+    return {"text": typed | marked, **answer}
+
+
+SCRIPTS = (
+    "The capital of France is <mask>.",
+    "the [MASK]  said:\tit's GREAT\n\n  (“good” – bad!?)",
+    " leading, trailing ",
+    "caf\u00e9 cafe\u0301 e\u0301\u0323 e\u0323\u0301 \u00c5ngstr\u00f6m \u212b \u0301x",
+    "ﬁne ½ … ® ㍿ ｶﾞ ™\u0301 é\u0301 ²",
+    "日本語のテキスト。 中文 한국어 한국어 \u1112\u1161\u11ab\u0301",
+    "हिन्दी में एक वाक्य। ภาษาไทย العَرَبِيَّة עִבְרִית Ελλάς ΣΑΣ",
+    "🙂👩‍👩‍👧🇩🇪 ☺️ 1️⃣ ©\u200d© 👍🏽",
+    "12,345.67 ३४५ don't I'LL they're 'ſ we've",
+    "a▁b ▁▁ ĠĠa <0x41> ##s   the    |||ÉMAIL|||  the",
+    "İstanbul ẞ ŉ\u00a0x\u3000y\u2009z\u00ad\u0085w \ua7d2 \U00010940",
+)
+
+
+def tokenizers_table() -> dict[str, Any]:
+    """Each kind of tokenizer with what it makes of texts in many scripts. They share their classes of characters."""
+    found: dict[str, Any] = {"classes": {}, "tokenizers": {}}
+    for name, make in KINDS.items():
+        tokenizer = Tokenizer(make(), max_tokens=96)
+        about = describe(tokenizer)
+        found["classes"] |= about["rules"].pop("classes")
+        encodings = [tokenizer.encode(Text(first, hidden=(Span(0, 4, 6),))) for first in SCRIPTS]
+        spaced, bare = tokenizer.pieces("the"), tokenizer.pieces("the", spaced=False)
+        found["tokenizers"][name] = {
+            "about": about,
+            "pieces": tokenizer.all_pieces,  # as people read them
+            "the": [spaced, bare],
+            "joined": tokenizer.join(range(5, 40)),
+            "texts": [[text, *rows_of(encoding)] for text, encoding in zip(SCRIPTS, encodings, strict=True)],
+            "pair": rows_of(tokenizer.encode(Text(SCRIPTS[0], SCRIPTS[1]))),
+        }
+    return json.loads(json.dumps(found))
+
+
+def rows_of(encoding: Encoding) -> list[Any]:
+    """Ids before and after hiding, spans, words, segments."""
+    spans = [span and list(span) for span in encoding.spans]
+    return [encoding.original_ids, encoding.ids, spans, encoding.words, encoding.segments]
+
+
+def test_texts_as_tokens_of_every_kind() -> None:
+    assert tokenizers_table() == table("tokenizers")
 
 
 def test_texts_as_tokens(tiny: Tiny) -> None:
@@ -381,8 +431,10 @@ def write() -> None:
         checkpoint = load(recipes.write(Path(folder) / "bert", "bert"), precision="fp32")
         tokens, strips = tokens_table(checkpoint.tokenizer), strips_table(checkpoint)
     graded = [{**case, "key": key_of(case)} for case in table("grading")]
-    for name, found in (("tokens", tokens), ("strips", strips), ("grading", graded)):
-        (FOLDER / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    written = {"tokens": tokens, "tokenizers": tokenizers_table(), "strips": strips, "grading": graded}
+    for name, found in written.items():
+        indent = None if name == "tokenizers" else 1  # it is long
+        (FOLDER / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False, indent=indent) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ export async function run(bert, text, { words, top }) {
   const final = found.at(-1);
   const was = encoding.originalIds[position];
   const ids = wanted.length
-    ? wanted.map((word) => onePiece(bert, word))
+    ? wanted.map((word) => onePiece(bert, encoding, position, word))
     : [...topk(final, FINAL), ...(was === maskId ? [] : [was])];
   const followed = [...new Set(ids)].map((id) => ({
     token: pieces[id],

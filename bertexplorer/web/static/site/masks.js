@@ -51,7 +51,7 @@ export function parseWords(words) {
 export async function scoreWords(bert, encoding, position, row, words) {
   const scores = [];
   for (const word of words) {
-    const ids = bert.tokenizer.piecesOf(word);
+    const ids = bert.tokenizer.piecesAt(encoding, position, word);
     if (ids.length > MAX_PIECES) {
       throw new Refusal(
         `'${word}' is cut into ${ids.length} pieces; the limit is ${MAX_PIECES}. Choose a shorter word.`,

@@ -79,7 +79,9 @@ async function askMask(bert, encoding, word) {
         heads,
       )
     ).map(([row]) => row);
-  const index = word.trim() ? onePiece(bert, word) : argmax((await rows([encoding]))[0]);
+  const index = word.trim()
+    ? onePiece(bert, encoding, position, word)
+    : argmax((await rows([encoding]))[0]);
   return {
     target: "mask",
     encoding,
@@ -106,9 +108,9 @@ async function askPair(bert, text) {
   };
 }
 
-/** The id of *word*, which must be one piece. */
-export function onePiece(bert, word) {
-  const ids = bert.tokenizer.piecesOf(word);
+/** The id of *word* as written at *position*, which must be one piece. */
+export function onePiece(bert, encoding, position, word) {
+  const ids = bert.tokenizer.piecesAt(encoding, position, word);
   if (ids.length === 1) return ids[0];
   const cut =
     ids

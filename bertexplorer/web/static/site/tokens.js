@@ -1,54 +1,40 @@
-// The tokenizer of BERT: text or a pair -> an encoding, and each piece back to its characters and its word. Positions and
+// The tokenizer of a checkpoint: text or a pair -> an encoding, and each piece back to its characters and its word. Positions and
 // characters count from 0; characters are code points, as in the links of the page.
 
 import { overlap, TOKENS } from "../spans.js";
+import { WHITE_SPACE } from "./tokenizer/aligned.js";
+import { Pipeline } from "./tokenizer/pipeline.js";
 import { Refusal } from "./refusal.js";
 import { languageNote } from "./small_pieces.js";
 
 const MAX_CHARACTERS = 20_000,
-  MAX_WORD = 200,
-  LONGEST = 100; // of a text; of a word to look up; of a word that has pieces
+  MAX_WORD = 200; // of a text; of a word to look up
+const NO_MASK =
+  "This checkpoint has no mask token, so no word can be hidden from it. Choose another checkpoint";
 const TYPED_MASK = /\[mask\]|<mask>|_{3,}/giu;
 const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cs}\ufeff\u200b\u2060]/gu; // but tab and line ends
-const CHINESE =
-  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
+const LETTER = /[\p{L}\p{N}]/u; // or digit
 
 export class Tokenizer {
-  // of `Vocabulary`
-  pieces = [];
+  // as the site's builder writes them
   special = {};
   special_ids = [];
   frame;
   max_tokens = 0;
-  continuation = "";
-  clean = false;
-  chinese = false;
-  strip_accents = false;
   lowercase = false;
-  /** @type {RegExp} */
-  space;
-  /** @type {RegExp} */
-  control;
-  /** @type {RegExp} */
-  marks;
-  /** @type {RegExp} */
-  punctuation;
+  refuses_pairs = ""; // why
 
   /** *about*: vocabulary, special tokens and rules, as the site's builder writes them. */
-  constructor(about) {
+  constructor({ pieces, rules, ...about }) {
     Object.assign(this, about);
-    for (const name of ["space", "control", "marks", "punctuation"])
-      this[name] = new RegExp(`[${about[name]}]`, "u");
-    this.ids = new Map(this.pieces.map((piece, id) => [piece, id]));
+    this.vocabulary = pieces; // as the files spell them
+    this.pipeline = new Pipeline(pieces, rules);
+    this.kind = rules.model.type;
     this.mask = this.special.mask;
-    this.maskId = this.ids.get(this.mask) ?? null;
-    this.unknownId = this.ids.get(this.special.unk);
+    this.unknownId = pieces.indexOf(this.special.unk);
+    this.maskId = this.mask === undefined ? null : pieces.indexOf(this.mask);
     this.specialIds = new Set(this.special_ids);
-    const spelt = this.special_ids.map((id) => this.pieces[id]).sort((a, b) => b.length - a.length);
-    this.added = new RegExp(
-      spelt.map((token) => token.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") || "(?!)",
-      "gu",
-    );
+    this.pieces = pieces.map((_, id) => this.show(id)); // as a person reads them
   }
 
   /** {text: cleaned, with this checkpoint's mask; notes: for the person}. */
@@ -65,99 +51,26 @@ export class Tokenizer {
       ? [`${removed} invisible character${removed === 1 ? "" : "s"} removed.`]
       : [];
     const special = this.special_ids
-      .map((id) => this.pieces[id])
+      .map((id) => this.vocabulary[id])
       .filter((token) => token !== this.mask && cleaned.includes(token));
     if (special.length) {
       notes.push(
         `${special.join(" and ")} in your text ${special.length > 1 ? "are" : "is"} read as special, not as words.`,
       );
     }
-    return { text: cleaned.replace(TYPED_MASK, this.mask), notes };
+    const [typedMask] = cleaned.match(TYPED_MASK) ?? [];
+    if (typedMask && !this.mask)
+      throw new Refusal(`${NO_MASK}, or write a word in place of ${typedMask.slice(0, 20)}.`);
+    return { text: cleaned.replace(TYPED_MASK, () => this.mask), notes };
   }
 
-  /** The pieces of a prepared *text*: {id, start, end, word}. */
+  /** The pieces of a prepared *text*: {id, start, end, word}, without the spaces before them. */
   split(text) {
-    const out = [];
-    let word = 0,
-      at = 0,
-      before = 0; // code units, code points
-    const points = (part) => [...part].length;
-    const plain = (part, from) => {
-      for (const characters of this.words(part, from)) {
-        for (const piece of this.wordPieces(characters)) out.push({ ...piece, word });
-        word += 1;
-      }
-    };
-    for (const match of text.matchAll(this.added)) {
-      const part = text.slice(at, match.index);
-      plain(part, before);
-      before += points(part);
-      const end = before + points(match[0]);
-      out.push({ id: this.ids.get(match[0]), start: before, end, word });
-      word += 1;
-      at = match.index + match[0].length;
-      before = end;
-    }
-    plain(text.slice(at), before);
-    return out;
-  }
-
-  /** The words of *text*, each a list of {char, at}: normalised characters with the place that they come from. */
-  words(text, from) {
-    const words = [];
-    let word = [];
-    const end = () => {
-      if (word.length) words.push(word);
-      word = [];
-    };
-    [...text].forEach((char, i) => {
-      const at = from + i;
-      if (this.space.test(char)) {
-        end();
-        return;
-      }
-      if (this.clean && this.control.test(char)) return;
-      if (this.chinese && CHINESE.test(char)) {
-        end();
-        words.push([{ char, at }]);
-        return;
-      }
-      let parts = [char];
-      if (this.strip_accents)
-        parts = [...char.normalize("NFD")].filter((one) => !this.marks.test(one));
-      if (this.lowercase) parts = parts.flatMap((one) => [...one.toLowerCase()]);
-      for (const one of parts) {
-        if (this.punctuation.test(one)) {
-          end();
-          words.push([{ char: one, at }]);
-        } else word.push({ char: one, at });
-      }
+    const chars = [...text];
+    return this.pipeline.pieces(text).map(({ id, start, end, word }) => {
+      while (start < end && isSpace(chars[start])) start += 1;
+      return { id, start, end, word };
     });
-    end();
-    return words;
-  }
-
-  /** The longest pieces of the vocabulary, from the left; [UNK] for a word that has none. */
-  wordPieces(word) {
-    const whole = { id: this.unknownId, start: word[0].at, end: word.at(-1).at + 1 };
-    if (word.length > LONGEST) return [whole];
-    const pieces = [];
-    for (let start = 0; start < word.length;) {
-      let end = word.length,
-        id;
-      for (; end > start; end -= 1) {
-        const letters = word
-          .slice(start, end)
-          .map((one) => one.char)
-          .join("");
-        id = this.ids.get(start ? this.continuation + letters : letters);
-        if (id !== undefined) break;
-      }
-      if (id === undefined) return [whole];
-      pieces.push({ id, start: word[start].at, end: word[end - 1].at + 1 });
-      start = end;
-    }
-    return pieces;
   }
 
   /** Tokenise {first, second, hidden, picked}; at most *limit* tokens are read. */
@@ -165,8 +78,10 @@ export class Tokenizer {
     const one = this.prepare(first),
       other = this.prepare(second);
     if (!one.text.trim()) throw new Refusal("The text is empty. Type a sentence.");
-    const two = Boolean(other.text.trim()),
-      sides = [this.split(one.text), ...(two ? [this.split(other.text)] : [])];
+    const two = Boolean(other.text.trim());
+    if (two && this.refuses_pairs) throw new Refusal(this.refuses_pairs);
+    if (hidden.length && !this.mask) throw new Refusal(`${NO_MASK}.`);
+    const sides = [this.split(one.text), ...(two ? [this.split(other.text)] : [])];
     const frame = two ? this.frame.pair : this.frame.single,
       room = limit - frame.filter((part) => part.id !== undefined).length;
     const kept = truncate(
@@ -202,7 +117,7 @@ export class Tokenizer {
     const texts = [one.text, two ? other.text : ""].map((text) => [...text]);
     const encoding = {
       texts,
-      tokens: originalIds.map((id) => this.pieces[id]),
+      tokens: originalIds.map((id) => this.vocabulary[id]),
       originalIds,
       ids,
       segments: column("segment"),
@@ -257,15 +172,27 @@ export class Tokenizer {
     return span ? encoding.texts[span.side].slice(span.start, span.end).join("") : "";
   }
 
-  /** The ids of *word*. */
-  piecesOf(word) {
+  /** The ids of *word* as written at *position* of *encoding*, after a space or not. */
+  piecesAt(encoding, position, word) {
+    const span = encoding.spans[position],
+      before = span ? encoding.texts[span.side][span.start - 1] : " ";
+    return this.piecesOf(word, before === undefined ? this.kind === "Unigram" : isSpace(before));
+  }
+
+  /** The ids of *word* after a space, or without one (*spaced* false), as after a bracket. WordPiece does not distinguish the two. */
+  piecesOf(word, spaced = true) {
     if ([...word].length > MAX_WORD) {
       throw new Refusal(
         `A word of ${[...word].length.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}. Shorten it.`,
       );
     }
-    const cleaned = word.replace(INVISIBLE, "").trim(),
-      ids = this.split(cleaned).map((piece) => piece.id);
+    const cleaned = trim(word.replace(INVISIBLE, ""));
+    const ids =
+      this.kind === "Unigram" && !spaced
+        ? this.pipeline.bare(cleaned)
+        : this.split(spaced && this.kind !== "WordPiece" ? ` ${cleaned}` : cleaned).map(
+            ({ id }) => id,
+          );
     if (!ids.length || ids.includes(this.maskId))
       throw new Refusal(`'${cleaned}' is not a word to look up. Type a word such as 'paris'.`);
     if (ids.includes(this.unknownId)) {
@@ -278,19 +205,17 @@ export class Tokenizer {
 
   /** The text of the pieces of one or several words, as it is written. */
   join(ids) {
-    const parts = ids
-      .map((id) => this.pieces[id])
-      .map((piece, i) =>
-        !i
-          ? piece
-          : piece.startsWith(this.continuation)
-            ? piece.slice(this.continuation.length)
-            : ` ${piece}`,
-      );
-    return parts
-      .map((part) => part.replace(/^ (?=[.?!,])/, ""))
-      .join("")
-      .trim();
+    return trim(this.pipeline.decode(ids.map((id) => this.vocabulary[id])));
+  }
+
+  /** A piece as a person reads it: without its mark of a space, "…" before one that continues a word. */
+  show(id) {
+    const piece = this.vocabulary[id] || `#${id}`;
+    if (this.kind === "WordPiece" || this.specialIds.has(id)) return piece;
+    const text = this.pipeline.decode([this.vocabulary[id]]),
+      [first = ""] = text;
+    const begins = "Ġ▁".includes([...piece][0] ?? "") || isSpace(first) || !LETTER.test(first);
+    return begins ? trim(text) || quoted(text) : `…${text}`;
   }
 }
 
@@ -306,4 +231,30 @@ function truncate(lengths, room) {
     long = short + (room % 2);
   }
   return swap ? [long, short] : [short, long];
+}
+
+/** White space as Python has it. */
+const isSpace = (char) => WHITE_SPACE.test(char) || (char >= "\x1c" && char <= "\x1f");
+
+/** *text* without the spaces around it. */
+function trim(text) {
+  const chars = [...text];
+  let start = 0,
+    end = chars.length;
+  while (start < end && isSpace(chars[start])) start += 1;
+  while (end > start && isSpace(chars[end - 1])) end -= 1;
+  return chars.slice(start, end).join("");
+}
+
+/** Spaces as Python's repr writes them. */
+function quoted(spaces) {
+  const named = { "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": " " };
+  const written = [...spaces].map((char) => {
+    const code = char.codePointAt(0).toString(16);
+    return (
+      named[char] ??
+      (code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`)
+    );
+  });
+  return `'${written.join("")}'`;
 }
