@@ -29,7 +29,7 @@ from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.scheduler import ComputeScheduler, available_cores, torch_threads
 from bertexplorer.site import pages, vectors, weights
 from bertexplorer.site.content import page, write_json, write_lessons
-from bertexplorer.site.graph import Graphs, export, named_tensors
+from bertexplorer.site.graph import Graphs, export, named_tensors, shared_names
 from bertexplorer.site.pages import offered
 from bertexplorer.site.recorded import record, record_openings, suited
 from bertexplorer.site.tokens import describe
@@ -105,6 +105,7 @@ def write(
         "tokenizer": words,
         "packed": chosen,
         "places": graphs.places,
+        "shared": shared_names(checkpoint),
         "sentence": vectors.describe(checkpoint),
         "files": write_checkpoint(out, checkpoint, graphs, chosen),
     }

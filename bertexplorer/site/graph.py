@@ -120,8 +120,8 @@ def without_weights(checkpoint: Checkpoint, graphs: dict[str, Any]) -> Graphs:
     """*graphs* with the names and places of their large tensors instead of the numbers. What the exporter has changed
     beyond a transposition stays in the graph."""
     tensors = {name: tensor.detach().float().numpy() for name, tensor in sorted(named_tensors(checkpoint).items())}
-    known = {tensor.tobytes(): (name, False) for name, tensor in tensors.items()}
-    known |= {tensor.T.tobytes(): (name, True) for name, tensor in tensors.items() if tensor.ndim == 2}
+    known = {tensor.T.tobytes(): (name, True) for name, tensor in tensors.items() if tensor.ndim == 2}
+    known |= {tensor.tobytes(): (name, False) for name, tensor in tensors.items()}  # a single row is the same both ways
     turned = {
         found[0]: found[1]
         for model in graphs.values()
@@ -159,6 +159,13 @@ def named_tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
     if len(dense := dense_layers(checkpoint)):
         modules[NAME] = dense
     return dict(nn.ModuleDict(modules).named_parameters())
+
+
+def shared_names(checkpoint: Checkpoint) -> dict[str, str]:
+    """Other names of tensors that `named_tensors` has once -> that one, as of ALBERT's layers."""
+    first = {id(tensor): name for name, tensor in named_tensors(checkpoint).items()}
+    every = checkpoint.encoder.named_parameters("encoder", remove_duplicate=False)
+    return {name: first[id(tensor)] for name, tensor in every if first[id(tensor)] != name}
 
 
 def point_outside(initializer: Any, place: Place) -> None:

@@ -89,6 +89,7 @@ export function draw({ parts, vectors, cosines, limits }) {
 export function say({ token, position, parts, vectors, cosines, others }) {
   const lengths = vectors.map((vector) => length(vector).toFixed(1)),
     into = parts.indexOf("sum");
+  if (into === 1) return `${quote(token)} enters as its word vector alone, ${lengths[0]} long.`;
   const added = parts
     .slice(0, into)
     .map((part, i) => `${part} ${lengths[i]}`)

@@ -5,7 +5,6 @@ import { cosine, length, mean, most, range } from "../../web/static/numbers.js";
 
 /** @import { Cells, Figure, Panel } from "../../web/static/types.d.ts" */
 
-const LONGEST = 100; // characters of a word that has pieces
 const SHOWN = 64,
   STEPS = 18,
   LETTERS = 26; // tokens whose vectors are drawn; lines of the words that are cut; letters of a word
@@ -19,8 +18,10 @@ const TAKEN = 0,
 export async function run(bert, text) {
   const encoding = bert.tokenizer.encode(text),
     { ids, segments } = encoding,
-    parts = inputParts(bert, encoding);
+    parts = inputParts(bert, encoding),
+    entering = parts.normalised ?? parts.sum;
   return {
+    kind: bert.tokenizer.kind,
     words: wordsOf(bert.tokenizer, encoding),
     tokens: ids.map((id) => bert.tokenizer.pieces[id]),
     ids,
@@ -28,7 +29,8 @@ export async function run(bert, text) {
     norms: Object.fromEntries(
       Object.entries(parts).map(([name, rows]) => [name, rows.map(length)]),
     ),
-    cosines: parts.word.map((word, i) => cosine(word, parts.normalised[i])),
+    cosines: parts.word.map((word, i) => cosine(word, entering[i])),
+    first: bert.first_position,
   };
 }
 
@@ -45,26 +47,43 @@ function wordsOf(tokenizer, encoding) {
   return [...groups.values()].map((positions) => {
     const spans = positions.map((at) => encoding.spans[at]);
     const text = encoding.texts[spans[0].side].slice(spans[0].start, spans.at(-1).end).join("");
-    const read = tokenizer
-        .words(text, 0)
-        .flat()
-        .map(({ char }) => char)
-        .join(""),
-      { steps, reason } = cut(tokenizer, read);
-    return { text, read, steps: steps.slice(0, positions.length), reason };
+    const ids = positions.map((at) => originalIds[at]);
+    if (tokenizer.kind === "WordPiece") {
+      const read = tokenizer.read(text),
+        { steps, reason } = cut(tokenizer, read),
+        found = steps.slice(0, ids.length);
+      if (found.every((step, i) => step.id === ids[i]) && found.length === ids.length)
+        return { text, read, steps: found, reason };
+    }
+    return asCut(tokenizer, text, ids, spans);
   });
 }
 
+/** A word whose tokenizer does not say how it cut: *ids*, each with its characters in the text. */
+function asCut(tokenizer, text, ids, spans) {
+  const from = spans[0].start;
+  const steps = ids.map((id, i) => ({
+    piece: tokenizer.show(id),
+    id,
+    start: spans[i].start - from,
+    end: spans[i].end - from,
+    rest: "",
+  }));
+  const unknown = ids.length === 1 && ids[0] === tokenizer.unknownId;
+  return { text, read: text, steps, reason: unknown ? "no piece of the vocabulary covers it" : "" };
+}
+
 /** WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, the longest piece with which the rest begins. */
-function cut({ ids, continuation, special, unknownId }, read) {
+function cut({ pipeline, special, unknownId }, read) {
+  const { ids, continuation, longest } = pipeline.model;
   const letters = [...read],
     steps = [];
   const unknown = (reason) => ({
     reason,
     steps: [{ piece: special.unk, id: unknownId, start: 0, end: letters.length, rest: "" }],
   });
-  if (letters.length > LONGEST)
-    return unknown(`it has ${letters.length} characters, and more than ${LONGEST} are not tried`);
+  if (letters.length > longest)
+    return unknown(`it has ${letters.length} characters, and more than ${longest} are not tried`);
   for (let start = 0; start < letters.length; start = steps.at(-1).end) {
     const piece = (end) => (start ? continuation : "") + letters.slice(start, end).join("");
     const end = range(letters.length - start, start + 1).findLast((one) => ids.has(piece(one)));
@@ -80,12 +99,12 @@ function cut({ ids, continuation, special, unknownId }, read) {
   return { reason: "", steps };
 }
 
-export function rows({ tokens, ids, segments, norms, cosines }) {
+export function rows({ tokens, ids, segments, norms, cosines, first }) {
   return tokens.map((token, i) => ({
     place: i,
     token,
     id: ids[i],
-    position: i,
+    position: first + i,
     segment: segments[i],
     ...Object.fromEntries(
       Object.entries(norms).map(([part, values]) => [`norm_${part}`, values[i]]),
@@ -98,10 +117,14 @@ export function rows({ tokens, ids, segments, norms, cosines }) {
 export function draw(result) {
   const words = wordsToDraw(result),
     all = cutWords(result).length;
-  const title = `cut, longest match first${all > words.length ? `: ${words.length} of ${all} words` : ""}`;
+  const how = result.kind === "WordPiece" ? "cut, longest match first" : `cut by ${result.kind}`;
+  const title = `${how}${all > words.length ? `: ${words.length} of ${all} words` : ""}`;
   return {
     marks: 1,
-    panels: [...(words.length ? [{ title, marks: [cuts(words)] }] : []), ...lengths(result)],
+    panels: [
+      ...(words.length ? [{ title, marks: [cuts(words, result.kind)] }] : []),
+      ...lengths(result),
+    ],
   };
 }
 
@@ -116,13 +139,13 @@ function wordsToDraw(result) {
   let lines = 0;
   return cutWords(result).filter(({ steps }) => {
     lines += steps.length;
-    return lines <= STEPS;
+    return lines <= STEPS && steps.length <= STEPS;
   });
 }
 
 /** A line for each step: the part already matched is blank, then the piece of this step, then the rest.
  *  @returns {Cells} */
-function cuts(words) {
+function cuts(words, kind) {
   const width = Math.max(
     16,
     Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length))),
@@ -143,7 +166,7 @@ function cuts(words) {
         piece,
         values,
         values.map((value, at) => (value === TAKEN ? "" : (letters[at] ?? ""))),
-        row(hoverOf(word, line)),
+        row(hoverOf(word, line, kind)),
       ]);
     });
   }
@@ -162,14 +185,15 @@ function cuts(words) {
   };
 }
 
-function hoverOf({ text, steps, reason }, i) {
+function hoverOf({ text, steps, reason }, i, kind) {
   if (reason) return `${text}: ${steps[i].piece}, as ${reason}`;
+  if (kind !== "WordPiece") return `${text}, piece ${i + 1}: ${steps[i].piece}`;
   return `${text}, step ${i + 1}: ${steps[i].piece}, ${steps[i].rest ? `then ${steps[i].rest} is left` : "nothing is left"}`;
 }
 
 /** A column for each vector with its own scale, a bar for each token.
  *  @returns {Panel[]} */
-function lengths({ tokens, ids, segments, norms, cosines }) {
+function lengths({ tokens, ids, segments, norms, cosines, first }) {
   const columns = Object.entries({ ...norms, cosine: cosines });
   return columns.map(([name, all], column) => {
     const digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1;
@@ -178,7 +202,7 @@ function lengths({ tokens, ids, segments, norms, cosines }) {
       value: all[i],
       text: all[i].toFixed(digits),
       tone: TONES[name] ?? "grey", // the rows are named once
-      hover: `${token}: id ${ids[i]}, position ${i}, segment ${segments[i]}\n${name} ${all[i].toFixed(3)}`,
+      hover: `${token}: id ${ids[i]}, position ${first + i}, segment ${segments[i]}\n${name} ${all[i].toFixed(3)}`,
     }));
     const title = NAMES[name] ?? name;
     return { title, beside: column > 0, marks: [{ kind: "bars", bars, tokens: true }] };
@@ -194,6 +218,7 @@ export function say(result) {
     (best, word) => (word.steps.length > best.steps.length ? word : best),
     known[0],
   );
+  const after = norms.normalised ? `, after LayerNorm ${mean(norms.normalised).toFixed(2)}` : "";
   const lengths = ["word", "position", "segment"].filter((name) => norms[name]).map(long);
   return [
     `${
@@ -206,7 +231,7 @@ export function say(result) {
         .join(" + ")}.`,
     unknown &&
       `${quote(clip(unknown.text, 40))} becomes ${unknown.steps[0].piece}: ${unknown.reason}.`,
-    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. ` +
+    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}${after}. ` +
       `The word vector and the input have a cosine of ${mean(cosines).toFixed(2)} on average.`,
     tokens.length > SHOWN && `The first ${SHOWN} of ${tokens.length} tokens are drawn.`,
   ]

@@ -22,7 +22,7 @@ export function inputParts(bert, encoding) {
   parts.sum = ids.map((_, i) =>
     added[0][i].map((_, n) => sum(added.map((vectors) => vectors[i][n]))),
   );
-  parts.normalised = bert.norm(`${base}.norm`, parts.sum);
+  if (named(`${base}.norm.weight`)) parts.normalised = bert.norm(`${base}.norm`, parts.sum);
   if (named(`${base}.project.weight`))
     parts.projected = bert.linear(`${base}.project`, parts.normalised);
   return parts;

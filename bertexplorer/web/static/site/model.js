@@ -49,6 +49,8 @@ export class Bert {
         ]),
       ),
     });
+    for (const [name, other] of Object.entries(about.shared))
+      bert.places.set(name, bert.places.get(other));
     bert.tokenizer = new Tokenizer(about.tokenizer);
     bert.sentence = new SentenceEncoder(bert, about.sentence);
     bert.numbers = expand(weights, about);

@@ -2,7 +2,7 @@
 // characters count from 0; characters are code points, as in the links of the page.
 
 import { overlap, TOKENS } from "../spans.js";
-import { WHITE_SPACE } from "./tokenizer/aligned.js";
+import { Aligned, WHITE_SPACE } from "./tokenizer/aligned.js";
 import { Pipeline } from "./tokenizer/pipeline.js";
 import { Refusal } from "./refusal.js";
 import { languageNote } from "./small_pieces.js";
@@ -206,6 +206,11 @@ export class Tokenizer {
   /** The text of the pieces of one or several words, as it is written. */
   join(ids) {
     return trim(this.pipeline.decode(ids.map((id) => this.vocabulary[id])));
+  }
+
+  /** *word* as the model reads it: in lower case and without accents where the checkpoint wants that. */
+  read(word) {
+    return trim(`${this.pipeline.normalise(Aligned.of(word))}`);
   }
 
   /** A piece as a person reads it: without its mark of a space, "…" before one that continues a word. */
