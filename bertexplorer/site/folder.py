@@ -16,6 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import torch
+import torch.nn.functional as F
 from torch import nn
 
 from bertexplorer.answers.sample_sentences import TOPICS
@@ -24,6 +26,7 @@ from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import ACTIVATIONS, gelu_tanh
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.scheduler import ComputeScheduler, available_cores, torch_threads
@@ -53,6 +56,7 @@ FIRST = (  # where pages and workers begin, beside the twins
     "site/worker.js",
 )
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
+ACTIVATION_NAMES = {F.gelu: "GELU", gelu_tanh: "GELU by tanh", F.relu: "ReLU", F.silu: "SiLU", torch.tanh: "Tanh"}
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
@@ -217,6 +221,9 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
         "word_size": config.word_size,
         "intermediate_size": config.intermediate_size,
         "norm_eps": config.norm_eps,
+        "rms_norm": config.rms_norm,
+        "pre": config.norm == "pre",
+        "activation": ACTIVATION_NAMES[ACTIVATIONS[config.activation]],
         "first_position": config.first_position,
         "has": list(checkpoint.heads),
         "sentences": [[topic, sentence] for topic, group in TOPICS.items() for sentence in group],

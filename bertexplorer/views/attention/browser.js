@@ -11,6 +11,7 @@ import {
 } from "../../web/static/site/heads.js";
 import { argmax, length, meanRow, median, most, range } from "../../web/static/numbers.js";
 import { pixelStep, pool, tiles } from "../../web/static/site/tiles.js";
+import { valuesOf } from "../../web/static/site/halves.js";
 import { between, meanOf, rescale, unitsOf } from "../../web/static/site/units.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
@@ -79,7 +80,7 @@ export async function run(bert, text, options) {
 /** The length of what each token would give in each head of *layer*: ‖(x W_V + b_V) W_O‖ (Kobayashi et al., 2020, equation 3). */
 function valueLengths(bert, pass, layer) {
   const start = `encoder.layers.${layer}.attention`,
-    values = bert.linear(`${start}.value`, pass.vectors(layer));
+    values = valuesOf(bert, pass, layer);
   const { data, transposed } = bert.tensor(`${start}.output.weight`);
   const width = bert.hidden_size,
     size = width / bert.heads;

@@ -10,7 +10,7 @@ import {
   percent,
   quote,
 } from "../../web/static/site/wording.js";
-import { attended, fed } from "../../web/static/site/halves.js";
+import { attended, fed, outputs } from "../../web/static/site/halves.js";
 import {
   areWords,
   checkNumber,
@@ -74,13 +74,13 @@ export async function run(bert, text, { layer: open }) {
       }),
     ),
     link: links.find((link) => link.head[0] === layer) ?? null,
-    output: positions.map((i) => pass.vector(layer + 1, i)),
+    output: outputs(bert, pass, layer, positions),
     raised: raised[layer] ?? [],
     answer: end.byLayer?.[layer] ?? null,
     lengths: [
       at[layer],
       fed(bert, layer, [at[layer]])[0],
-      pass.vector(layer + 1, end.position),
+      outputs(bert, pass, layer, [end.position])[0],
     ].map(length),
   }));
   const inputs = Object.entries(inputParts(bert, encoding)).map(([name, vectors]) => [
@@ -129,9 +129,7 @@ async function findEnd(bert, text) {
   ][0];
   if (!bert.has.includes("masked_lm"))
     return { kind: "vector", encoding, pass, position, answers: [] };
-  const rows = await bert.logProbs(
-    range(bert.layers, 1).map((layer) => pass.vector(layer, position)),
-  );
+  const rows = await bert.logProbs(bert.readable(pass, position).slice(1));
   const best = (row, count) =>
     topk(row, count).map((id) => ({
       token: bert.tokenizer.pieces[id],
@@ -149,18 +147,16 @@ async function findEnd(bert, text) {
 
 /** For each layer the words that its feed-forward half makes more probable at the followed token. */
 async function raisedWords(bert, pass, vectors, position) {
-  const rows = await bert.logProbs([
-    ...vectors,
-    ...range(bert.layers, 1).map((layer) => pass.vector(layer, position)),
-  ]);
+  const after = bert.readable(pass, position).slice(1);
+  const rows = await bert.logProbs([...bert.asRead(vectors), ...after]);
   return range(bert.layers).map((layer) => {
-    const [before, after] = [rows[layer], rows[layer + bert.layers]].map(exponentials),
-      rise = new Float32Array(before.length);
-    for (let i = 0; i < rise.length; i += 1) rise[i] = after[i] - before[i];
+    const [from, to] = [rows[layer], rows[layer + bert.layers]].map(exponentials),
+      rise = new Float32Array(from.length);
+    for (let i = 0; i < rise.length; i += 1) rise[i] = to[i] - from[i];
     return topk(rise, RAISED).map((i) => ({
       token: bert.tokenizer.pieces[i],
-      before: before[i],
-      after: after[i],
+      before: from[i],
+      after: to[i],
     }));
   });
 }

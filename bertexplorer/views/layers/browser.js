@@ -30,9 +30,7 @@ export async function run(bert, text, { words, top }) {
   const encoding = encodeMasked(bert, text),
     [position] = encoding.masked,
     pass = await bert.forward(encoding);
-  const found = await bert.logProbs(
-    range(bert.layers + 1).map((layer) => pass.vector(layer, position)),
-  );
+  const found = await bert.logProbs(bert.readable(pass, position));
   const final = found.at(-1);
   const was = encoding.originalIds[position];
   const ids = wanted.length

@@ -1,10 +1,29 @@
-// The two halves of each layer, which the graph does not give.
+// The two halves of each layer, which the graph does not give. Each is added to its input and normalised: after it (BERT) or before it
+// (ModernBERT, EuroBERT).
+import { ACTIVATIONS } from "./activations.js";
+
+/** The values of all tokens in a layer's attention, the parts of its heads side by side. */
+export function valuesOf(bert, pass, layer) {
+  const name = `encoder.layers.${layer}`,
+    vectors = pass.vectors(layer);
+  const read = bert.pre ? bert.norm(`${name}.attention_norm`, vectors) : vectors;
+  const values = bert.linear(`${name}.attention.value`, read);
+  const size = bert.hidden_size / bert.heads,
+    each = bert.hidden_size / values[0].length; // heads that share one part
+  if (each === 1) return values;
+  return values.map((value) =>
+    Float32Array.from(
+      { length: bert.hidden_size },
+      (_, n) => value[Math.floor(n / size / each) * size + (n % size)],
+    ),
+  );
+}
 
 /** The vectors of the tokens at *positions* after the attention half of a layer. */
 export function attended(bert, pass, layer, positions) {
   const name = `encoder.layers.${layer}`;
   const size = bert.hidden_size / bert.heads;
-  const values = bert.linear(`${name}.attention.value`, pass.vectors(layer));
+  const values = valuesOf(bert, pass, layer);
   const contexts = positions.map((position) => {
     const context = new Float32Array(bert.hidden_size);
     for (let head = 0; head < bert.heads; head += 1) {
@@ -16,30 +35,30 @@ export function attended(bert, pass, layer, positions) {
     return context;
   });
   const mixed = bert.linear(`${name}.attention.output`, contexts);
-  return bert.norm(
-    `${name}.attention_norm`,
-    positions.map((position, i) => pass.vector(layer, position).map((x, n) => x + mixed[i][n])),
+  const both = positions.map((position, i) =>
+    pass.vector(layer, position).map((x, n) => x + mixed[i][n]),
   );
+  return bert.pre ? both : bert.norm(`${name}.attention_norm`, both);
 }
 
 /** What the feed-forward half of a layer adds to *vectors*, which come from its attention half. */
 export function fed(bert, layer, vectors) {
-  const name = `encoder.layers.${layer}.feed_forward`;
-  return bert.linear(
-    `${name}.contract`,
-    bert.linear(`${name}.expand`, vectors).map((row) => row.map(gelu)),
-  );
+  const name = `encoder.layers.${layer}.feed_forward`,
+    activate = ACTIVATIONS[bert.activation];
+  const read = bert.pre ? bert.norm(`encoder.layers.${layer}.output_norm`, vectors) : vectors;
+  let neurons = bert.linear(`${name}.expand`, read);
+  if (bert.places.has(`${name}.gate.weight`)) {
+    const gates = bert.linear(`${name}.gate`, read);
+    neurons = neurons.map((row, i) => row.map((one, n) => activate(gates[i][n]) * one));
+  } else neurons = neurons.map((row) => row.map(activate));
+  return bert.linear(`${name}.contract`, neurons);
 }
 
-export const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
-
-/** The error function, to 1.2e-7 (Press et al., Numerical Recipes, 6.2). */
-function erf(x) {
-  const t = 1 / (1 + 0.5 * Math.abs(x));
-  const series = [
-    0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418,
-    0.37409196, 1.00002368, -1.26551223,
-  ];
-  const tail = t * Math.exp(-x * x + series.reduce((total, one) => total * t + one, 0));
-  return x < 0 ? tail - 1 : 1 - tail;
+/** The vectors of the tokens at *positions* after a layer, without the norm that may follow the last one. */
+export function outputs(bert, pass, layer, positions) {
+  if (!bert.pre || layer < bert.layers - 1)
+    return positions.map((at) => pass.vector(layer + 1, at));
+  const vectors = attended(bert, pass, layer, positions),
+    added = fed(bert, layer, vectors);
+  return vectors.map((vector, i) => vector.map((one, n) => one + added[i][n]));
 }

@@ -1,5 +1,5 @@
 // The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
-import { mean, sum } from "../numbers.js";
+import { mean, range, sum } from "../numbers.js";
 import { SentenceEncoder } from "./sentence_encoder.js";
 import { Tokenizer } from "./tokens.js";
 import { Refusal } from "./refusal.js";
@@ -20,6 +20,9 @@ export class Bert {
   hidden_size = 0;
   word_size = 0;
   norm_eps = 0;
+  rms_norm = false; // norms that neither centre nor have a bias
+  pre = false; // norms come before each half of a layer, and one at the end
+  activation = "";
   has = []; // its heads that predict
   /** @type {Tokenizer} */
   tokenizer;
@@ -101,15 +104,27 @@ export class Bert {
     });
   }
 
-  /** *x*, rows of numbers, through the layer norm *name*. */
+  /** *x*, rows of numbers, through the layer norm *name*; as they are if there is none. */
   norm(name, x) {
+    if (!this.places.has(`${name}.weight`)) return x;
     const { data: scale } = this.tensor(`${name}.weight`),
       bias = this.places.has(`${name}.bias`) && this.tensor(`${name}.bias`).data;
     return x.map((row) => {
-      const middle = mean(row),
+      const middle = this.rms_norm ? 0 : mean(row),
         spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
       return row.map((one, i) => ((one - middle) / spread) * scale[i] + (bias ? bias[i] : 0));
     });
+  }
+
+  /** *vectors* from inside the encoder as a head reads them: those of an encoder that ends in a norm through it. */
+  asRead(vectors) {
+    return this.pre ? this.norm("encoder.norm", vectors) : vectors;
+  }
+
+  /** A token's vectors after each layer, that before the first among them, as a head reads them. */
+  readable(pass, position) {
+    const inner = range(this.layers).map((layer) => pass.vector(layer, position));
+    return [...this.asRead(inner), pass.vector(this.layers, position)];
   }
 
   /** The pass of one encoding, from memory if it was made lately. */

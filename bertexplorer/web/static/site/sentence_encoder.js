@@ -2,7 +2,7 @@
 // where model/sentence_encoder.py reads the files.
 import { argmax, length, meanRow, range, sum } from "../numbers.js";
 import { TOKENS } from "../spans.js";
-import { gelu } from "./halves.js";
+import { ACTIVATIONS } from "./activations.js";
 import { Refusal } from "./refusal.js";
 import { clip } from "./wording.js";
 
@@ -21,14 +21,6 @@ const SHARES = {
 const OF_ONE_TOKEN = ["cls", "lasttoken"];
 const MODES_OF = { mean: ["mean"], CLS: ["cls"], max: ["max"], "last four summed": ["mean"] }; // a pooling's modes
 const WORDS = { CLS: "the first token's vector", max: "the maximum over all tokens" }; // else the mean
-const ACTIVATIONS = {
-  Identity: (x) => x,
-  Tanh: Math.tanh,
-  ReLU: (x) => Math.max(0, x),
-  GELU: gelu,
-  SiLU: (x) => x / (1 + Math.exp(-x)),
-  Sigmoid: (x) => 1 / (1 + Math.exp(-x)),
-};
 const SIMILARITIES = {
   cosine: (a, b) => dotOf(a, b) / Math.max(length(a) * length(b), 1e-8),
   dot: dotOf,
