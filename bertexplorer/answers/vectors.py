@@ -82,12 +82,17 @@ WITHOUT_ADAPTERS = (
 )
 
 
+def without_adapters(checkpoint: Checkpoint) -> str:
+    """A sentence if the adapters of *checkpoint* are missing; '' if it has none."""
+    return WITHOUT_ADAPTERS if checkpoint.family == "jina_embeddings_v3" else ""
+
+
 def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool) -> str:
     """A sentence that says that *pooling* at *layer* (an index) makes other vectors than the checkpoint's own sentence
     encoder, or that its adapters are missing; '' if it does not, or if there is none. *lengths*: whether the lengths of
     vectors matter, as they do not for cosines."""
     own = checkpoint.sentence_encoder
-    about = WITHOUT_ADAPTERS if checkpoint.family == "jina_embeddings_v3" else ""
+    about = without_adapters(checkpoint)
     if own is None:
         return about
     if own.problem:

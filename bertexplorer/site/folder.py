@@ -20,7 +20,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertexplorer.answers.readout import tuned_readout
 from bertexplorer.answers.sample_sentences import TOPICS
+from bertexplorer.answers.vectors import without_adapters
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
@@ -150,9 +152,12 @@ def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
 
 
 def not_followed(checkpoint: Checkpoint) -> set[str]:
-    """The views whose scripts would answer otherwise than a server: without an MLM head a server reads another head,
-    and positions that turn or shift the scores of attention are not taken apart in a browser."""
+    """The views whose scripts would answer otherwise than a server: without an MLM head, and with a fine-tuned one, a
+    server reads another head, and positions that turn or shift the scores of attention are not taken apart in a
+    browser."""
     views = set() if "masked_lm" in checkpoint.heads else {"layers", "saliency", "switchboard"}
+    if tuned_readout(checkpoint):
+        views |= {"layers", "saliency", "switchboard", "forward-pass"}
     return views | {"query-key"} if checkpoint.config.rope_theta or checkpoint.config.relative else views
 
 
@@ -226,6 +231,7 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
         "activation": ACTIVATION_NAMES[ACTIVATIONS[config.activation]],
         "first_position": config.first_position,
         "has": list(checkpoint.heads),
+        "remark": without_adapters(checkpoint),
         "sentences": [[topic, sentence] for topic, group in TOPICS.items() for sentence in group],
         "card": {**card, "series": [], "packed": kind, "provenance": f"checkpoint {name}, {made_with}"},
     }

@@ -24,6 +24,7 @@ export class Bert {
   pre = false; // norms come before each half of a layer, and one at the end
   activation = "";
   has = []; // its heads that predict
+  remark = ""; // what is missing for its vectors
   /** @type {Tokenizer} */
   tokenizer;
   /** @type {SentenceEncoder} */

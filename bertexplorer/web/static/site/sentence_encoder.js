@@ -165,9 +165,12 @@ export const promptName = (typed) => {
   return name ? (name === "none" ? "" : name) : null;
 };
 
-/** A sentence that says that a *pooling* after *layer* makes other vectors than the checkpoint's own sentence encoder. *lengths*:
- *  whether the lengths of vectors matter. */
-export function departure(bert, pooling, layer, lengths) {
+/** A sentence that says that a *pooling* after *layer* makes other vectors than the checkpoint's own sentence encoder, or what is missing
+ *  for these. *lengths*: whether the lengths of vectors matter. */
+export const departure = (bert, pooling, layer, lengths) =>
+  `${bert.remark} ${ownDeparture(bert, pooling, layer, lengths)}`.trim();
+
+function ownDeparture(bert, pooling, layer, lengths) {
   if (!bert.sentence.isNamed) return "";
   const { problem, steps, modes, words } = bert.sentence.about;
   if (problem) return problem;
