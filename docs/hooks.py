@@ -36,7 +36,7 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("doctor", "doctor_states", "checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
+PUBLIC += ("teach", "doctor", "doctor_states", "checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
 COMMANDS = (
     "serve",
     "checkpoints",

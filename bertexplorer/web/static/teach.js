@@ -320,10 +320,7 @@ class Teach extends HTMLElement {
     }
     this.map.hidden = this.caption.hidden = !learned;
     if (!learned) return;
-    this.map.show(
-      report.mapFigure(learned.rows, learned.places),
-      MAP,
-    );
+    this.map.show(report.mapFigure(learned.rows, learned.places), MAP);
     this.#try(this.#tried);
   }
 

@@ -42,8 +42,9 @@ function classOf(char, combining) {
 /** *parts* with each mark composed with the character before it, where one stands for both. */
 function compose(parts, nfd) {
   const out = [];
-  let base = null, // the character that marks are composed with
-    last = -1, // the class of the last mark that was not
+  /** @type {any[] | null} */
+  let base = null; // the character that marks are composed with
+  let last = -1, // the class of the last mark that was not
     marks = [];
   const settle = () => {
     if (base) out.push(base);
