@@ -108,6 +108,16 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
         expect(page.get_by_label("Name of box 1")).to_have_value(MARKUP[:60])
 
 
+def test_the_rows_go_on_to_a_run(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        open_teach(page)
+        page.get_by_label("Boxes to begin with").select_option("Film reviews")
+        page.get_by_role("button", name="Fine-tune it…").click()
+        expect(page.locator("#rows-file .named")).to_have_text("boxes.csv")
+        expect(page.locator("#looked")).to_contain_text("18 training rows, 2 validation rows")
+        assert page.locator("#task").input_value() == "classification"
+
+
 FIT = """async () => {
   const { ask } = await import("%s/backend.js");
   const { fit, probabilities } = await import("%s/teach/linear_head.js");

@@ -97,10 +97,10 @@ def test_a_lecture_of_ones_own_takes_the_place_of_a_bundled_one(tmp_path: Path) 
     (tmp_path / "10-bert.lecture.md").write_text(HEAD.format(4) + VIEW)
     (tmp_path / "notes.lecture.md").write_text("no number, so it is no lecture")
     catalogue = LessonCatalogue((BUNDLED, tmp_path))
-    assert list(lectures(catalogue)) == ["bert", "attention", "training"]
+    assert list(lectures(catalogue)) == ["bert", "attention", "teach", "training"]
     assert find_lecture(catalogue, "bert").title == "Masks"
     assert "bert" not in catalogue.files  # a lecture is no lesson
-    with pytest.raises(ExplorerError, match="There is no lecture 'x'; there are bert, attention, training."):
+    with pytest.raises(ExplorerError, match="There is no lecture 'x'; there are bert, attention, teach, training."):
         find_lecture(catalogue, "x")
 
 

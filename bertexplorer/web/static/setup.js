@@ -153,7 +153,11 @@ class Setup extends HTMLElement {
       type: "file",
       accept: ACCEPTS,
       id: `${id}-input`,
-      onchange: () => this.#send(name, input),
+      onchange: async () => {
+        const [chosen] = input.files ?? [];
+        if (chosen) await this.#send(name, chosen);
+        input.value = "";
+      },
     });
     const named = h("span", { class: "named", dir: "auto" });
     const remove = h(
@@ -182,13 +186,18 @@ class Setup extends HTMLElement {
     };
   }
 
-  async #send(name, input) {
-    const [chosen] = input.files;
-    if (!chosen) return;
+  /** Take *file* as the training rows of a new run of *task*. */
+  async take(file, task) {
+    this.#set({ task, source: UPLOAD, dev: null, mapping: {}, beside: [], values: {} });
+    await this.#send("file", file);
+    this.task.focus();
+  }
+
+  /** Upload *chosen* as the file called *name*. */
+  async #send(name, chosen) {
     this.#tell(`Uploading ${chosen.name}…`, "busy");
     const tell = ({ notice }) => notice && this.#tell(notice, "busy");
     const { status, answer } = await sendFile("files", chosen, tell);
-    input.value = "";
     if (status !== 200) {
       this.#tell(answer.detail);
       return;

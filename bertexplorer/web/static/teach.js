@@ -38,9 +38,12 @@ class Teach extends HTMLElement {
   #timer;
   #by = { checkpoint: "", revision: "" }; // the encoder of the vectors
 
-  /** *opening*: the checkpoint, and the precision. */
-  open(opening) {
+  /** *opening*: the checkpoint, and the precision. *finetunes*: whether a run can take the rows on; then "finetune" is fired with a file
+   *  of them.
+   *  @param {any} opening */
+  open(opening, { finetunes = false } = {}) {
     this.opening = opening;
+    this.finetunes = finetunes;
     this.#restore();
     this.boxes = h("div", { class: "boxes" });
     this.odd = h("ul", { class: "odd" });
@@ -109,6 +112,8 @@ class Teach extends HTMLElement {
       h("button", { type: "button", onclick: () => this.#add() }, "Add a box"),
       h("button", { type: "button", onclick: () => file.click() }, "Open…"),
       h("button", { type: "button", onclick: () => this.#save() }, "Save"),
+      this.finetunes &&
+        h("button", { type: "button", onclick: () => this.#finetune() }, "Fine-tune it…"),
       (this.back = h("button", { type: "button", hidden: true }, "Undo")),
       file,
     );
@@ -167,6 +172,17 @@ class Teach extends HTMLElement {
     }
     const content = toFile(this.#learned.boxes, this.#by, this.#learned);
     save("boxes.json", URL.createObjectURL(new Blob([content], { type: "application/json" })));
+  }
+
+  /** Hand the rows on to a run, which changes the encoder, too. */
+  #finetune() {
+    const { sentences, labels } = rowsOf(this.#boxes),
+      quoted = (/** @type {string} */ cell) => `"${cell.replaceAll('"', '""')}"`,
+      rows = sentences.map((sentence, i) =>
+        [sentence, this.#boxes[labels[i]].name].map(quoted).join(),
+      );
+    const file = new File([["text,label", ...rows].join("\n")], "boxes.csv", { type: "text/csv" });
+    this.dispatchEvent(new CustomEvent("finetune", { detail: file }));
   }
 
   // The boxes.

@@ -12,7 +12,9 @@ const PRETRAINING = "pretraining"; // the kind of runs that belong to the page P
 
 class Train extends RunsPage {
   async open() {
-    this.teach = h("bx-teach");
+    this.teach = h("bx-teach", {
+      onfinetune: ({ detail }) => this.setup.take(detail, "classification"),
+    });
     this.setup = h("bx-setup", { onstarted: ({ detail }) => this.show(detail, { scroll: true }) });
     this.list = h("bx-runs", {
       id: "runs",
@@ -51,7 +53,7 @@ class Train extends RunsPage {
       ask("tasks"),
       this.show(this.chosen, { write: false }),
     ]);
-    this.teach.open(page.opening);
+    this.teach.open(page.opening, { finetunes: true });
     this.setup.open(tasks, page.opening.checkpoint);
     this.append(about(page.about));
   }
