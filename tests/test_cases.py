@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,6 +21,7 @@ import torch
 
 from bertexplorer.answers.heads import name_heads, one_or_all, parse_heads
 from bertexplorer.answers.texts import parse_candidates
+from bertexplorer.answers.word_occurrences import parse_sentences
 from bertexplorer.charts import style
 from bertexplorer.core.state import State, from_link, read_spans, shift_spans, to_link, write_spans
 from bertexplorer.core.strip import draw as draw_strip
@@ -38,6 +40,7 @@ from bertexplorer.options import Option, OptionSpec
 from bertexplorer.site.finds import find_key
 from bertexplorer.site.tokens import describe
 from bertexplorer.views.next_sentence import show as next_sentence
+from bertexplorer.views.template import compute as template
 from bertexplorer.wording import counted
 from tests import tiny as recipes
 from tests.conftest import Tiny
@@ -130,6 +133,24 @@ def test_a_setting(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("value", "cell"), table("csv"), ids=repr)
 def test_a_cell_of_a_csv_file(value: Any, cell: str) -> None:
     assert as_csv([{"a": value, "b": 1}]) == f"a,b\r\n{cell},1\r\n"
+
+
+# Texts with labels and alternatives
+
+TYPED = table("typed_texts")
+
+
+@pytest.mark.parametrize(("typed", "wanted"), TYPED["sentences"])
+def test_sentences_with_labels(typed: str, wanted: list[list[str]]) -> None:
+    assert [list(each) for each in parse_sentences(typed)] == wanted
+
+
+@pytest.mark.parametrize(("typed", "hidden", "wanted"), TYPED["templates"])
+def test_the_first_filling_of_a_template(typed: str, hidden: list[list[int]], wanted: str) -> None:
+    tokenizer = SimpleNamespace(prepare=lambda text: (text, ()), mask_token="[MASK]")
+    checkpoint: Any = SimpleNamespace(tokenizer=tokenizer)
+    text = Text(typed, hidden=tuple(Span(0, *place) for place in hidden))
+    assert template.first(checkpoint, text).first == wanted
 
 
 # The vector of a text

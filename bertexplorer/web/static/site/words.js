@@ -76,7 +76,7 @@ export function findOccurrences(bert, text, { word, sentences, sense = "" }, lea
 }
 
 /** {label, sentence} of each line, or each part between |. */
-function parseSentences(sentences) {
+export function parseSentences(sentences) {
   const parts = sentences
     .split(/[|\n\r]+/)
     .map((part) => part.trim())
