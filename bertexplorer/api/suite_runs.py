@@ -1,5 +1,6 @@
 """Suites of any size as runs: start one, and get its cases."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import orjson
@@ -19,8 +20,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite as suite_run
 from bertexplorer.runs.run_folder import MAX_NAME
 from bertexplorer.runs.service import RunService
-from bertexplorer.views.suite.cases import built_in
-from bertexplorer.views.suite.compute import Options
+from bertexplorer.views.rows import NumberedRow
+from bertexplorer.views.suite.compute import Options, name_of, own_or_built_in
 
 MAX_LISTED = 1000  # cases in one response
 
@@ -119,8 +120,13 @@ def start_suite(service: RunService, answerer: Answerer, request: Any) -> Reply:
     """Start the run of a suite. *request*: see `request_model`."""
     service.quota.check(answerer.owner)
     checkpoint = answerer.registry.get(request.checkpoint, request.precision)
-    rows = answerer.rows.load(request.rows).rows if request.rows else built_in(request.suite)
-    name = request.name or f"Suite, {'uploaded rows' if request.rows else request.suite}, {request.checkpoint}"
+    rows: Sequence[NumberedRow]
+    if request.rows:
+        rows, named = answerer.rows.load(request.rows).rows, "uploaded rows"
+    else:
+        rows = own_or_built_in(request.suite, request.pairs, request.pairs_mean)
+        named = name_of(request.suite, request.pairs)
+    name = request.name or f"Suite, {named}, {request.checkpoint}"
     run = suite_run.begin(service.jobs, answerer.owner, checkpoint, rows, request.scoring, name[:MAX_NAME])
     return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 

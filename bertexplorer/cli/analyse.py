@@ -102,10 +102,11 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
     from bertexplorer.runs.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
     from bertexplorer.views.suite import show as suite
-    from bertexplorer.views.suite.cases import built_in
-    from bertexplorer.views.suite.compute import summary_rows
+    from bertexplorer.views.suite.compute import own_or_built_in, summary_rows
 
-    folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
+    if rows is None:
+        rows = own_or_built_in(options.suite, options.pairs, options.pairs_mean)
+    folder, done = SuiteFolder(out, checkpoint, rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):
         done = progress.done
         rest = format_remaining(progress.seconds_left)

@@ -21,6 +21,7 @@ from bertexplorer.views.suite.bootstrap import Interval, interval
 from bertexplorer.views.suite.cases import BuiltIn, Kind, built_in, cases
 from bertexplorer.views.suite.paired import comparison_tables as comparison_tables
 from bertexplorer.views.suite.scores import CaseOutcome, Scorer, Scoring
+from bertexplorer.views.suite.typed import Meaning, typed_rows
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -37,6 +38,17 @@ class Options:
         "the whole sentence"
     )
     most: Annotated[int, Option("Cases at most", 1, MAX_CASES, info="the same number of each category")] = 200
+    pairs: Annotated[
+        str,
+        Option(
+            "Pairs of your own",
+            several=True,
+            info="one a line, in place of the suite, such as {She|He} is a {nurse|cook}.",
+        ),
+    ] = ""
+    pairs_mean: Annotated[
+        Meaning, Option("Of these pairs", info="what is counted: how often the first is preferred")
+    ] = "the first is the stereotype"
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in suite", by_page=True)] = ""
 
 
@@ -73,12 +85,12 @@ def run(
     options: Options = Options(),
     rows: Sequence[NumberedRow] | None = None,
 ) -> Suite:
-    """Score each of *rows*, or of the built-in suite. *text* is not read.
+    """Score each of *rows*, of the pairs that were typed, or of the built-in suite. *text* is not read.
 
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     check_given("rows", options.rows, rows)
-    kind, all_cases, unusable = cases(rows or built_in(options.suite))
+    kind, all_cases, unusable = cases(rows or own_or_built_in(options.suite, options.pairs, options.pairs_mean))
     sampled = [all_cases[i] for i in balanced_sample([case.category for case in all_cases], options.most)]
     scorer = Scorer(checkpoint, kind, options.scoring)
     progress.expect(sum(map(scorer.cost, sampled)))
@@ -88,9 +100,18 @@ def run(
             outcomes.append(outcome)
         else:
             unusable.append(outcome)
-    name = "uploaded rows" if rows else options.suite
+    name = "uploaded rows" if rows else name_of(options.suite, options.pairs)
     chance = scorer.guess([outcome.case for outcome in outcomes])
     return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
+
+
+def own_or_built_in(suite: BuiltIn, pairs: str, meaning: Meaning) -> list[NumberedRow]:
+    """The rows of the pairs that were typed, or of the built-in *suite* if there are none."""
+    return typed_rows(pairs, meaning) if pairs.strip() else built_in(suite)
+
+
+def name_of(suite: BuiltIn, pairs: str) -> str:
+    return "pairs of your own" if pairs.strip() else suite
 
 
 def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:

@@ -40,6 +40,14 @@ VIEW = View(
         Example("Who does what", "", options={"suite": "role reversal"}, shows="low() > 0.8"),
         Example("Negation", "", options={"suite": "negation"}, shows="low() < 0.5 and right() < 0.75"),
         Example("She or he", "", options={"suite": "occupations"}, shows="low() > 0.5"),
+        Example(
+            "Pairs of your own",
+            "",
+            options={
+                "pairs": "My {sister|brother} is a {nurse|cook|teacher|dancer}.\nThe {girl|boy} likes {dolls|dresses}."
+            },
+            shows="cases() == 6",
+        ),
     ),
     chips="",
     slow=True,

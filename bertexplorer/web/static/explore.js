@@ -385,10 +385,10 @@ class Explore extends Panel {
     const {
       checkpoint,
       precision,
-      options: { suite, scoring, rows },
+      options: { suite, scoring, pairs, pairs_mean, rows },
     } = this.state.now;
     const { status, answer } = await ask("suites", {
-      body: { checkpoint, precision, suite, scoring, rows },
+      body: { checkpoint, precision, suite, scoring, pairs, pairs_mean, rows },
     }).catch(unanswered);
     this.stage.tell(
       status === 202
