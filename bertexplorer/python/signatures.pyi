@@ -572,7 +572,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         same_document: Of these, same document, 0 to 1 (else B is from another one)
         roll: Roll, 1 to 1000 (another number draws again)
     """
-def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """An evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval.
     Score each of *rows*, of the pairs that were typed, or of the built-in suite. *text* is not read.
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
@@ -581,10 +581,10 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         suite: Suite (built in; or upload rows of your own)
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
-        scoring: Score pairs by (the second needs pairs that differ in one piece)
-        most: Cases at most, 1 to 1000 (the same number of each category)
         pairs: Pairs of your own (one a line, in place of the suite, such as {She|He} is a {nurse|cook}.)
         pairs_mean: Of these pairs (what is counted: how often the first is preferred)
+        scoring: Score pairs by (the second needs pairs that differ in one piece)
+        most: Cases at most, 1 to 1000 (the same number of each category)
         rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in suite)
     """
 def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
@@ -660,6 +660,6 @@ class Methods:
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
-    def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def counterfactuals(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result: ...

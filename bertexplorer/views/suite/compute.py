@@ -34,10 +34,6 @@ KEYS, MEASURE = ("category",), "right"
 @dataclass(frozen=True)
 class Options:
     suite: Annotated[BuiltIn, Option("Suite", info="built in; or upload rows of your own")] = "everyday"
-    scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
-        "the whole sentence"
-    )
-    most: Annotated[int, Option("Cases at most", 1, MAX_CASES, info="the same number of each category")] = 200
     pairs: Annotated[
         str,
         Option(
@@ -49,6 +45,10 @@ class Options:
     pairs_mean: Annotated[
         Meaning, Option("Of these pairs", info="what is counted: how often the first is preferred")
     ] = "the first is the stereotype"
+    scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
+        "the whole sentence"
+    )
+    most: Annotated[int, Option("Cases at most", 1, MAX_CASES, info="the same number of each category")] = 200
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in suite", by_page=True)] = ""
 
 
