@@ -36,7 +36,8 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("teach", "doctor", "doctor_states", "checkpoints", "lesson", "Lesson", "widget", "app", "serve", "ExplorerError")
+PUBLIC += ("teach", "doctor", "doctor_states", "checkpoints", "lesson", "Lesson", "widget", "app", "serve")
+PUBLIC += ("ExplorerError",)
 COMMANDS = (
     "serve",
     "checkpoints",

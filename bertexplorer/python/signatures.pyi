@@ -296,7 +296,7 @@ def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         layer: Layer, 0 to 100 (the one whose bars are drawn; 0: the last)
         special: [CLS] and [SEP] (left out: in each layer the rest is scaled up to 100 %)
     """
-def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result:
+def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map', 'claim'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', sentences: str | Sequence[str] = '', head: str = '', on: Literal['sample', 'this text'] = 'sample') -> Result:
     """What every head looks at, on plain sentences or on this text; which heads follow grammar, and which behave alike.
     Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
@@ -312,8 +312,10 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         mask: words to hide, or spans (side, start, end)
         pick: words that the analysis is about, or spans (side, start, end)
-        show: Show (gallery: the best head for each pattern; map: heads that behave alike are close together)
+        show: Show (gallery: the best head for each pattern; map: heads that behave alike are close together; claim: measured on sentences of your own)
         pattern: Pattern (main role: what the attention goes to, special tokens left out)
+        sentences: Sentences of a claim (one a line: The {animal} slept because [it] was tired. Does the head look from [ ] to { }? Empty: objects and their verbs)
+        head: Head of a claim (such as 4·3; empty: the best on every second sentence)
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
@@ -646,7 +648,7 @@ class Methods:
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
     def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0, head: int = 0) -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result: ...
-    def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
+    def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map', 'claim'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', sentences: str | Sequence[str] = '', head: str = '', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
     def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...

@@ -65,7 +65,15 @@ def test_typed_pairs_are_scored_as_those_of_a_file(tiny: Tiny) -> None:
 def test_the_command_scores_them_in_a_folder(tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from bertexplorer.cli import main
 
-    arguments = ["suite", "--pairs", "The {cat|dog} sat.", "--out", str(tmp_path / "out"), "--checkpoint", str(tiny("bert-mlm"))]
+    arguments = [
+        "suite",
+        "--pairs",
+        "The {cat|dog} sat.",
+        "--out",
+        str(tmp_path / "out"),
+        "--checkpoint",
+        str(tiny("bert-mlm")),
+    ]
     assert main(arguments) == 0
     assert "The cat sat." in (tmp_path / "out" / "cases.csv").read_text("utf-8")
     assert "1 pairs" in capsys.readouterr().out

@@ -16,9 +16,11 @@ from bertexplorer.answers.heads import Head
 from bertexplorer.answers.sample_sentences import SAMPLE
 from bertexplorer.answers.strongest_heads import is_punctuation
 from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import Option
 from bertexplorer.views import facts
+from bertexplorer.views.head_roles.claim import EXAMPLE, Claim, claim_rows, measure_claim
 from bertexplorer.views.head_roles.head_relations import Followed, Read, best_heads, read_all, relations_of_heads
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 
@@ -40,13 +42,26 @@ KEYS, MEASURE = ("layer", "head", "pattern"), "value"
 @dataclass(frozen=True)
 class Options:
     show: Annotated[
-        Literal["roles", "gallery", "map"],
-        Option("Show", info="gallery: the best head for each pattern; map: heads that behave alike are close together"),
+        Literal["roles", "gallery", "map", "claim"],
+        Option(
+            "Show",
+            info="gallery: the best head for each pattern; map: heads that behave alike are close together; claim: "
+            "measured on sentences of your own",
+        ),
     ] = "roles"
     pattern: Annotated[
         Literal["main role", "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", "distance", "entropy"],
         Option("Pattern", info="main role: what the attention goes to, special tokens left out"),
     ] = "main role"
+    sentences: Annotated[
+        str,
+        Option(
+            "Sentences of a claim",
+            several=True,
+            info=f"one a line: {EXAMPLE} Does the head look from [ ] to {{ }}? Empty: objects and their verbs",
+        ),
+    ] = ""
+    head: Annotated[str, Option("Head of a claim", info="such as 4·3; empty: the best on every second sentence")] = ""
     on: Annotated[Literal["sample", "this text"], Option("Measured on", info="sample: 20 plain sentences")] = "sample"
 
 
@@ -92,6 +107,7 @@ class HeadRoles:
     compared: int  # rows of attention that the map is based on
     left_out: int  # tokens beyond the checkpoint's limit
     gallery: tuple[Found, ...] = ()  # the best head for each pattern
+    claim: Claim | None = None
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> HeadRoles:
@@ -149,6 +165,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         compared=compared,
         left_out=sum(encoding.left_out for encoding in encodings),
         gallery=find_best(reads, among, SAMPLE[0]) if options.show == "gallery" else (),
+        claim=measure_claim(checkpoint, options.sentences, options.head) if options.show == "claim" else None,
     )
 
 
@@ -352,7 +369,9 @@ def strength(result: HeadRoles, layer: int, head: int) -> tuple[float, float | N
 
 
 def tables(result: HeadRoles) -> dict[str, list[dict[str, object]]]:
-    """The gallery, a row for each pattern; nothing without it."""
+    """The gallery, a row for each pattern, or the sentences of a claim; nothing without them."""
+    if result.claim:
+        return {"claim": claim_rows(result.claim)}
     return {"gallery": [gallery_row(found) for found in result.gallery]} if result.gallery else {}
 
 
@@ -390,6 +409,27 @@ class Facts(facts.Facts[HeadRoles]):
         """Share of the attention that fits this role, averaged over all heads, 0 to 1."""
         facts.name_index(ROLES, role, "role")
         return float(self._result.measures[role].mean())
+
+    def claim_right(self) -> float:
+        """Share of the sentences of a claim in which its head looks at the marked word, 0 to 1."""
+        return self._claim().share
+
+    def claim_low(self) -> float:
+        """Lower end of the 95 % interval of that share."""
+        return self._claim().interval[0]
+
+    def claim_sentences(self) -> float:
+        """Sentences that judge the claim."""
+        return len(self._claim().sentences)
+
+    def claim_holds(self) -> bool:
+        """Whether that share lies clearly above those of the best fixed distance and of heads at random."""
+        return self._claim().holds
+
+    def _claim(self) -> Claim:
+        if self._result.claim is None:
+            raise ExplorerError("No claim was measured. Choose Show: claim, and write sentences.")
+        return self._result.claim
 
     def all_heads(self) -> float:
         """Heads of all layers together."""

@@ -22,9 +22,11 @@ from bertexplorer.charts.marks import (
     Tone,
 )
 from bertexplorer.charts.style import beyond_limit, join_names, percent
+from bertexplorer.views.head_roles.claim import Claim
 from bertexplorer.views.head_roles.compute import ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 from bertexplorer.views.view import Example, View
+from bertexplorer.wording import counted
 
 VIEW = View(
     __package__,
@@ -55,6 +57,12 @@ VIEW = View(
             "The keys to the cabinet [MASK] on the table.",
             options={"pattern": "previous"},
             shows='role(1, 3) == "previous"',
+        ),
+        Example(
+            "A claim, tested",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"show": "claim"},
+            shows="claim_holds() and claim_right() > 0.9",
         ),
         Example(
             "Resting on [CLS]",
@@ -102,6 +110,8 @@ def draw(result: HeadRoles) -> Figure:
         return Figure(head_map(result))
     if result.show == "gallery":
         return Figure(gallery(result))
+    if result.claim:
+        return Figure(draw_claim(result.claim))
     return Figure(main_roles(result) if result.pattern == "main role" else pattern(result))
 
 
@@ -199,6 +209,54 @@ def gallery_words(one: Found) -> str:
     return f"head {one.head}: right for {percent(one.value)}, such as {pair}; {fixed} {percent(one.baseline)}"
 
 
+def draw_claim(claim: Claim) -> list[Panel]:
+    """How often the head is right, beside the best fixed distance and all heads; below, where it looks in each
+    sentence."""
+    low, high = claim.interval
+    tested = len(claim.sentences)
+    own = f"{claim.right} of {tested}"
+    door = {"view": "attention", "set": {"show": "arcs", "layer": claim.head.layer + 1, "head": claim.head.head + 1}}
+    bars = [
+        Bar(f"head {claim.head}", claim.share, own, low=low, high=high, door=door),
+        Bar(always(claim.distance).removeprefix("always "), claim.by_distance, percent(claim.by_distance), tone="grey"),
+        Bar("a head at random", claim.by_chance, percent(claim.by_chance), tone="grey"),
+    ]
+    lines = []
+    for sentence in claim.sentences:
+        words = sentence.words
+        found = "" if sentence.right else f", not {words[sentence.end]}"
+        sign = StyledWords("✓  " if sentence.right else "✗  ", "green" if sentence.right else "orange")
+        lines.append(
+            [sign, StyledWords(f"{words[sentence.start]} → {words[sentence.looked]}{found}:  {sentence.text}")]
+        )
+    return [Panel([Bars(bars, high=1)]), Panel([TextLines(lines)])]
+
+
+def always(distance: int) -> str:
+    """Looking at a fixed *distance*, in words."""
+    side = "left" if distance < 0 else "right"
+    return f"always {counted(abs(distance), 'word')} to the {side}"
+
+
+def say_claim(claim: Claim) -> str:
+    low, high = claim.interval
+    sentences = [
+        f"Head {claim.head} looks at the marked word in {claim.right} of {len(claim.sentences)} sentences: "
+        f"{percent(claim.share)} (95 % interval {percent(low)} to {percent(high)}); {always(claim.distance)} is right "
+        f"in {percent(claim.by_distance)}, a head at random in {percent(claim.by_chance)}."
+    ]
+    if claim.picked_on:
+        sentences.append(f"It was picked on {claim.picked_on} other sentences.")
+    if claim.holds:
+        sentences.append("On sentences like these, the claim holds.")
+    else:
+        sentences.append("That does not show it: the interval includes what one of the other two reaches.")
+    if claim.as_good:
+        heads = f"{counted(claim.as_good, 'other head')} {'is' if claim.as_good == 1 else 'are'}"
+        sentences.append(f"{heads} right as often.")
+    return " ".join(sentences)
+
+
 def head_map(result: HeadRoles) -> list[Panel]:
     """Each head at its position on the plane, in the colour of its main role."""
     layers, heads = result.measures["same"].shape
@@ -231,6 +289,8 @@ def say(result: HeadRoles) -> str:
         sentence = say_map(result, source)
     elif result.show == "gallery":
         sentence = say_gallery(result)
+    elif result.claim:
+        sentence = say_claim(result.claim)
     elif result.pattern == "main role":
         sentence = say_roles(result, source)
     else:
