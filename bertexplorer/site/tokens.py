@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from bertexplorer.answers.word_occurrences import is_uncased
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Tokenizer
+from bertexplorer.model.text import Tokenizer, without_panic
 from bertexplorer.site import rules
+from bertexplorer.site.characters import CHARACTERS
 
 
 def describe(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def followed(tokenizer: Tokenizer) -> dict[str, Any]:
     needs = rules.Rules()
     normalizer, splitter = needs.normalizer(whole["normalizer"]), needs.splitter(whole["pre_tokenizer"])
     normalize = backend.normalizer.normalize_str if backend.normalizer else str
+    check_normalizer(normalize)
     vocabulary = whole["model"]["vocab"]
     known = set(vocabulary.values()) if isinstance(vocabulary, dict) else range(len(vocabulary))
     return {
@@ -61,6 +64,15 @@ def followed(tokenizer: Tokenizer) -> dict[str, Any]:
         "decoder": rules.decoder(whole["decoder"]),
         "classes": needs.characters(),
     }
+
+
+def check_normalizer(normalize: Callable[[str], str]) -> None:
+    """Raises ExplorerError for a normalizer that fails at some character, as one with a broken table does."""
+    try:
+        with without_panic():
+            normalize(" ".join(CHARACTERS))
+    except ExplorerError as error:
+        raise rules.refused("a normalizer that fails at some characters") from error
 
 
 def frame(tokenizer: Tokenizer, text: str, pair: str | None = None) -> list[dict[str, int]]:

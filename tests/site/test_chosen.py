@@ -37,7 +37,9 @@ def test_what_does_not_exist_is_named() -> None:
         ("bert", set()),
         ("mpnet", {"query-key"}),
         ("nomic", {"query-key"}),
-        ("electra-discriminator", {"layers", "saliency", "switchboard"}),
+        ("modernbert", {"query-key"}),
+        ("electra-discriminator", {"forward-pass", "layers", "saliency", "switchboard"}),
+        ("bert-classifier", {"forward-pass", "layers", "saliency", "switchboard"}),
     ],
 )
 def test_what_a_script_would_compute_otherwise_is_left_out(family: str, views: set[str], tiny: Tiny) -> None:

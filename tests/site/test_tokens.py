@@ -1,5 +1,6 @@
 """What a site tells its tokenizer, and what it refuses to follow."""
 
+import base64
 import json
 import shutil
 import subprocess
@@ -74,6 +75,15 @@ def without_bytes(whole: dict[str, Any]) -> None:
     whole["model"] |= {"vocab": {"a": 0, "[CLS]": 2, "[SEP]": 3, "[UNK]": 1, "[PAD]": 4, "[MASK]": 5}, "merges": []}
 
 
+def with_a_broken_table(whole: dict[str, Any]) -> None:
+    """Units that point far behind its end."""
+    table = bytearray(base64.b64decode(whole["normalizer"]["precompiled_charsmap"]))
+    for unit in range(4, 4 + int.from_bytes(table[:4], "little"), 4):
+        if unit > 4 and table[unit] == 0xCC:  # of the combining marks
+            table[unit + 3] ^= 0x15
+    whole["normalizer"]["precompiled_charsmap"] = base64.b64encode(table).decode()
+
+
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 UNFOLLOWED = {
     "the normalizer Nmt": ("Unigram of XLM-R", with_part(normalizer={"type": "Nmt"})),
@@ -87,6 +97,7 @@ UNFOLLOWED = {
         "bytes of ModernBERT",
         with_part(normalizer={"type": "Strip", "strip_left": True, "strip_right": True}),
     ),
+    "a normalizer that fails at some characters": ("Unigram of XLM-R", with_a_broken_table),
     "byte-pair encoding with dropout": ("bytes of RoBERTa", with_model(dropout=0.1)),
     "byte-pair encoding with end_of_word_suffix": ("bytes of RoBERTa", with_model(end_of_word_suffix="</w>")),
     "no piece for some characters": ("bytes of ModernBERT", without_bytes),
