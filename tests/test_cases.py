@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -356,8 +356,15 @@ def tokenizers_table() -> dict[str, Any]:
             "joined": tokenizer.join(range(5, 40)),
             "texts": [[text, *rows_of(encoding)] for text, encoding in zip(SCRIPTS, encodings, strict=True)],
             "pair": rows_of(tokenizer.encode(Text(SCRIPTS[0], SCRIPTS[1]))),
+            "chips": [chips_of(tokenizer, encoding) for encoding in encodings[:4]],
         }
     return json.loads(json.dumps(found))
+
+
+def chips_of(tokenizer: Tokenizer, encoding: Encoding) -> list[list[str]]:
+    """The labels and titles of a text's chips, for which a checkpoint's tokenizer is enough."""
+    checkpoint = cast(Checkpoint, SimpleNamespace(tokenizer=tokenizer))
+    return [[chip["label"], chip["title"]] for chip in draw_strip(checkpoint, encoding)["chips"]]
 
 
 def rows_of(encoding: Encoding) -> list[Any]:

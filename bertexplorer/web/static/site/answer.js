@@ -271,7 +271,7 @@ export class Answers {
     if (position === undefined) return state;
     const [[row]] = await this.bert.maskedLogProbs([encoding], [[position]]);
     const best = row.reduce((top, one, i) => (one > row[top] ? i : top), 0);
-    const word = this.bert.tokenizer.pieces[best].replace(/^##/, ""),
+    const word = this.bert.tokenizer.join([best]).replace(/^##/, ""),
       old = encoding.texts[span.side];
     const filled = [...old.slice(0, span.start), word, ...old.slice(span.end)].join("");
     return span.side
@@ -321,6 +321,12 @@ export function check({ label, kind, choices, low, high }, value) {
   return number;
 }
 
+/** The label of a chip: the piece as the vocabulary spells it; for byte-level pieces, the characters. */
+function labelOf(tokenizer, encoding, at) {
+  if (tokenizer.kind === "WordPiece" || !encoding.spans[at]) return encoding.tokens[at];
+  return tokenizer.slice(encoding, at) || tokenizer.show(encoding.originalIds[at]);
+}
+
 /** The text as chips. *press*: what a press on one does; *colours*: position -> shade. */
 export function strip(bert, encoding, press, colours) {
   const { tokenizer } = bert;
@@ -334,8 +340,7 @@ export function strip(bert, encoding, press, colours) {
     sizes[key(i)] = (sizes[key(i)] ?? 0) + 1;
     if (spans[i]) last[spans[i].side] = i;
   });
-  const chips = tokens.map((token, i) => {
-    const span = spans[i];
+  const chips = spans.map((span, i) => {
     const odd =
       !span ||
       span.start === span.end ||
@@ -344,7 +349,7 @@ export function strip(bert, encoding, press, colours) {
       typed = originalIds[i] === tokenizer.maskId,
       about = `token ${i}, id ${originalIds[i]}`;
     const chip = {
-      label: masked ? tokenizer.mask : token,
+      label: masked ? tokenizer.mask : labelOf(tokenizer, encoding, i),
       title: about,
       side: sides[i],
       word: words[i] === null || sizes[key(i)] < 2 ? -1 : words[i],
@@ -362,7 +367,7 @@ export function strip(bert, encoding, press, colours) {
       colour = colours[i];
     return {
       ...chip,
-      title: masked && !typed ? `hidden: ${token}, ${about}` : about,
+      title: masked && !typed ? `hidden: ${tokenizer.show(originalIds[i])}, ${about}` : about,
       span: writeSpans([target]),
       on: picks ? picked.includes(i) : masked,
       masked: masked && !picks,
