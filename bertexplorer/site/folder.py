@@ -155,9 +155,13 @@ def not_followed(checkpoint: Checkpoint) -> set[str]:
     """The views whose scripts would answer otherwise than a server: without an MLM head, and with a fine-tuned one, a
     server reads another head, and positions that turn or shift the scores of attention are not taken apart in a
     browser."""
-    views = set() if "masked_lm" in checkpoint.heads else {"layers", "saliency", "switchboard"}
-    if tuned_readout(checkpoint):
-        views |= {"layers", "saliency", "switchboard", "forward-pass"}
+    tuned = tuned_readout(checkpoint)
+    if tuned and tuned.kind == "replaced":  # of ELECTRA's discriminator, which a browser reads elsewhere
+        views = {"forward-pass"}
+    elif tuned:
+        views = {"layers", "saliency", "switchboard", "forward-pass"}
+    else:
+        views = set() if "masked_lm" in checkpoint.heads else {"layers", "saliency", "switchboard"}
     return views | {"query-key"} if checkpoint.config.rope_theta or checkpoint.config.relative else views
 
 

@@ -89,6 +89,33 @@ def test_a_checkpoint_of_another_family(
         page.wait_for_selector(PAINTED)
 
 
+def test_a_discriminator_is_asked_whether_a_token_was_replaced(
+    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ELECTRA's: the token that is likeliest to be, or a picked one."""
+    source = tiny("electra-discriminator")
+    views = ["layers", "saliency", "switchboard"]
+    written = write_small(source, tmp_path / "public", monkeypatch, views=[*views, "forward-pass"], lessons=[])
+    assert written["left_out"] == ["Forward pass"]
+    settings = {"layers": {}, "saliency": {"method": "occlusion"}, "switchboard": {"off": "1·1", "controls": 0}}
+    bert = bx.load(source, precision="fp32")
+    texts = {"The cat sat on the mat.": [], "A good [MASK].": [(0, 2, 6)]}  # with the picked words
+    with served(tmp_path / "public") as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        for view in views:
+            for text, picked in texts.items():
+                options = {name: value for name, value in settings[view].items() if name != "controls"}
+                spans = "".join(f"{side}:{start}-{end}" for side, start, end in picked)
+                state = {"view": view, "text": text, "picked": spans, "options": options}
+                wanted = bert.analyse(view, text, pick=picked, **settings[view])
+                answer = ask(page, "view", {"body": {"state": state}})["answer"]
+                assert answer.get("said") == wanted.said, answer
+                assert near(rows_of(page, state), wanted.rows)
+        words = {"view": "layers", "text": "The cat.", "options": {"words": "new"}}
+        refused = ask(page, "view", {"body": {"state": words}})["answer"]["detail"]
+        assert refused == "There is no tag 'new'; there are original, replaced. Choose one of these."
+
+
 def test_a_site_offers_the_views_that_were_chosen(
     browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def test_what_does_not_exist_is_named() -> None:
         ("mpnet", {"query-key"}),
         ("nomic", {"query-key"}),
         ("modernbert", {"query-key"}),
-        ("electra-discriminator", {"forward-pass", "layers", "saliency", "switchboard"}),
+        ("electra-discriminator", {"forward-pass"}),
         ("bert-classifier", {"forward-pass", "layers", "saliency", "switchboard"}),
     ],
 )

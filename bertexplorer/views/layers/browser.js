@@ -6,9 +6,9 @@ import {
   percent,
   quote,
 } from "../../web/static/site/wording.js";
-import { bestPieces, encodeMasked, parseWords } from "../../web/static/site/masks.js";
+import { bestOf, encodeMasked, parseWords } from "../../web/static/site/masks.js";
 import { argmax, entropyBits, most, range, rankOf, topk } from "../../web/static/numbers.js";
-import { onePiece } from "../../web/static/site/question.js";
+import { askReplaced, onePiece, resolveTarget } from "../../web/static/site/question.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
 /** @import { Cells, Figure, Lines } from "../../web/static/types.d.ts" */
@@ -20,42 +20,65 @@ const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown", "grey
 const DASHES = ["solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot"];
 
 export async function run(bert, text, { words, top }) {
-  const wanted = parseWords(words),
-    { pieces, maskId } = bert.tokenizer;
+  const wanted = parseWords(words);
   if (wanted.length > MAX_FOLLOWED) {
     throw new Refusal(
       `${wanted.length} words were given to follow; the limit is ${MAX_FOLLOWED}. Remove some.`,
     );
   }
-  const encoding = encodeMasked(bert, text),
-    [position] = encoding.masked,
-    pass = await bert.forward(encoding);
-  const found = await bert.logProbs(bert.readable(pass, position));
+  const { encoding, position, names, subject, noun, was, find, read } =
+    resolveTarget(bert, text, "answer") === "tag"
+      ? await ofTag(bert, text)
+      : ofMask(bert, encodeMasked(bert, text));
+  const found = await read(bert.readable(await bert.forward(encoding), position));
   const final = found.at(-1);
-  const was = encoding.originalIds[position];
   const ids = wanted.length
-    ? wanted.map((word) => onePiece(bert, encoding, position, word))
-    : [...topk(final, FINAL), ...(was === maskId ? [] : [was])];
+    ? wanted.map(find)
+    : [...topk(final, Math.min(FINAL, names.length)), ...(was === null ? [] : [was])];
   const followed = [...new Set(ids)].map((id) => ({
-    token: pieces[id],
+    token: names[id],
     id,
     ranks: found.map((row) => rankOf(row, id)),
     probabilities: found.map((row) => Math.exp(row[id])),
-    hidden: id === was,
+    hidden: noun === "word" && id === was,
   }));
   return {
     position,
-    otherMasks: encoding.masked.length - 1,
+    subject,
+    noun,
+    otherMasks: noun === "word" ? encoding.masked.length - 1 : 0,
     settled: 1 + found.findLastIndex((row) => argmax(row) !== argmax(final)),
     followed: followed.sort(
       (a, b) => a.ranks.at(-1) - b.ranks.at(-1) || b.probabilities.at(-1) - a.probabilities.at(-1),
     ),
     layers: found.map((row) => ({
-      candidates: bestPieces(bert, row, top),
+      candidates: bestOf(names, row, top),
       entropy: entropyBits(row),
       divergence: divergence(final, row),
     })),
   };
+}
+
+/** What is read at the first mask of *encoding*: a word. */
+function ofMask(bert, encoding) {
+  const [position] = encoding.masked,
+    original = encoding.originalIds[position];
+  return {
+    encoding,
+    position,
+    names: bert.tokenizer.pieces,
+    subject: "",
+    noun: "word",
+    was: original === bert.tokenizer.maskId ? null : original, // followed besides the best
+    find: (word) => onePiece(bert, encoding, position, word),
+    read: (vectors) => bert.logProbs(vectors),
+  };
+}
+
+/** What a discriminator reads at a token: whether it was replaced. */
+async function ofTag(bert, text) {
+  const question = await askReplaced(bert, bert.tokenizer.encode(text));
+  return { ...question, noun: "tag", was: question.index, read: question.ofVectors };
 }
 
 /** Kullback-Leibler divergence in bits of the *final* answer from that of a layer; both are natural logs. */
@@ -98,7 +121,7 @@ export function rows({ position, layers, followed }) {
 }
 
 /** @returns {Figure} */
-export function draw({ layers, followed }) {
+export function draw({ layers, followed, noun }) {
   const steps = ["in", ...range(layers.length - 1, 1).map(String)];
   /** @returns {Lines[]} */
   const lines = (lines, /** @type {Lines["scale"]} */ scale = "linear") => [
@@ -109,7 +132,7 @@ export function draw({ layers, followed }) {
     panels: [
       { marks: [answers(layers)] },
       {
-        title: "rank of the word (1 is the first choice)",
+        title: `rank of the ${noun} (1 is the first choice)`,
         marks: lines(followed.map(rankLine), "rank"),
       },
       { title: "bits", x: "after layer", marks: lines(bits(layers)) },
@@ -175,7 +198,7 @@ function bits(layers) {
   ];
 }
 
-export function say({ layers, followed, otherMasks, settled }) {
+export function say({ layers, followed, otherMasks, settled, subject }) {
   const first = layers[0],
     last = layers.at(-1),
     [final] = last.candidates;
@@ -190,7 +213,7 @@ export function say({ layers, followed, otherMasks, settled }) {
       return `${hidden ? "The hidden " : ""}${quote(token)} ${from === to ? `stays at rank ${to}` : `goes from rank ${from} to rank ${to}`}.`;
     });
   return [
-    `${quote(final.token)} ${start} and ends at ${percent(final.probability)}; the input alone would have put ${quote(first.candidates[0].token)} first.`,
+    `${subject}${quote(final.token)} ${start} and ends at ${percent(final.probability)}; the input alone would have put ${quote(first.candidates[0].token)} first.`,
     ...told,
     `The uncertainty goes from ${first.entropy.toFixed(1)} to ${last.entropy.toFixed(1)} bits,`,
     `and one layer before the end the answer is still ${layers.at(-2).divergence.toFixed(1)} bits away from the final one.`,

@@ -1,7 +1,7 @@
 // Switchboard: heads switched off, and how that changes the answer.
 import { clip, onlyFirstMask, percent, quote, signed } from "../../web/static/site/wording.js";
 import { parseHeads, placeName } from "../../web/static/site/heads.js";
-import { bestPieces } from "../../web/static/site/masks.js";
+import { bestOf } from "../../web/static/site/masks.js";
 import { argmax, least, most, range, sigmoid } from "../../web/static/numbers.js";
 import { askToChange } from "../../web/static/site/question.js";
 
@@ -33,7 +33,11 @@ export async function run(bert, text, { off: typed, word, target }) {
     const [gap] = pair
       ? (await bert.nextSentence([encoding], [heads])).map(([next, not]) => next - not)
       : [null];
-    return { value, candidates: bestPieces(bert, row, TOP), isNext: pair ? sigmoid(gap) : null };
+    return {
+      value,
+      candidates: bestOf(question.names, row, TOP),
+      isNext: pair ? sigmoid(gap) : null,
+    };
   };
   return {
     answer: question.answer,

@@ -21,10 +21,10 @@ export function encodeMasked(bert, text) {
   );
 }
 
-/** The *count* likeliest pieces of a row of log-probabilities. */
-export const bestPieces = (bert, row, count) =>
-  topk(row, count).map((id, i) => ({
-    token: bert.tokenizer.pieces[id],
+/** The *count* likeliest of *names*, by a row of log-probabilities. */
+export const bestOf = (names, row, count) =>
+  topk(row, Math.min(count, names.length)).map((id, i) => ({
+    token: names[id],
     id,
     probability: Math.exp(row[id]),
     rank: i + 1,

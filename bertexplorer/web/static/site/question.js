@@ -1,9 +1,11 @@
 // Questions: one answer to one text, and its number for other texts or with heads off. The answer is the word at the first
-// mask, or whether the second text follows the first.
+// mask, whether a token was replaced (ELECTRA's discriminator), or whether the second text follows the first.
+import { ACTIVATIONS } from "./activations.js";
 import { encodeMasked } from "./masks.js";
 import { logSoftmax } from "./model.js";
 import { argmax, sigmoid } from "../numbers.js";
 import { Refusal } from "./refusal.js";
+import { quote } from "./wording.js";
 
 /** The encoding of a pair; neither side may be without anything to read. */
 export function encodePair(bert, text) {
@@ -21,15 +23,13 @@ export function encodePair(bert, text) {
   return encoding;
 }
 
-/** What *target* means for *text*: "mask", or "next sentence" for a pair without a mask. */
-function resolveTarget(bert, text, target) {
+/** What *target* means for *text*: "mask", "tag" of a discriminator, or "next sentence" for a pair without a mask. */
+export function resolveTarget(bert, text, target) {
   if (target !== "answer") return target;
   const { masked, secondStart } = bert.tokenizer.encode(text);
-  return !(masked.length && bert.has.includes("masked_lm")) &&
-    secondStart >= 0 &&
-    bert.has.includes("next_sentence")
-    ? "next sentence"
-    : "mask";
+  if (masked.length && bert.has.includes("masked_lm")) return "mask";
+  if (bert.has.includes("replaced_token")) return "tag";
+  return secondStart >= 0 && bert.has.includes("next_sentence") ? "next sentence" : "mask";
 }
 
 /** The question of *target* about *text*. *word*: the one to ask about at a mask; "": the first choice. */
@@ -37,6 +37,8 @@ export async function ask(bert, text, target, word = "") {
   const kind = resolveTarget(bert, text, target);
   if (kind === "mask") return askMask(bert, encodeMasked(bert, text), word);
   if (kind === "next sentence") return askPair(bert, text);
+  if (kind === "tag" && bert.has.includes("replaced_token"))
+    return askReplaced(bert, bert.tokenizer.encode(text), word);
   throw new Refusal(
     `${bert.name} has no fine-tuned head, so it gives no label, tag or span. Choose another answer.`,
     "tuned",
@@ -86,6 +88,7 @@ async function askMask(bert, encoding, word) {
     target: "mask",
     encoding,
     index,
+    names: bert.tokenizer.pieces,
     answer: bert.tokenizer.pieces[index],
     rows,
     number: (row) => row[index],
@@ -105,6 +108,54 @@ async function askPair(bert, text) {
     rows,
     number: (row) => row[0] - row[1],
     probability: sigmoid,
+  };
+}
+
+const TAGS = ["original", "replaced"];
+
+/** The tag *word*, in any case. */
+function findTag(word) {
+  const index = TAGS.indexOf(word.trim().toLowerCase());
+  if (index < 0)
+    throw new Refusal(
+      `There is no tag '${word.trim().slice(0, 60)}'; there are ${TAGS.join(", ")}. Choose one of these.`,
+    );
+  return index;
+}
+
+/** Whether a token was replaced: the picked one, else the likeliest to be. *word*: one of TAGS; "": the likelier. */
+export async function askReplaced(bert, encoding, word = "") {
+  const name = "replaced_token",
+    activate = ACTIVATIONS[bert.activation];
+  const read = (vectors) => {
+    const inner = bert.linear(`${name}.dense`, vectors).map((row) => row.map(activate));
+    return bert.linear(`${name}.output`, inner).map(([logit]) => logSoftmax([0, logit]));
+  };
+  const { ids, picked, special } = encoding,
+    { maskId } = bert.tokenizer;
+  const places = [...ids.keys()].filter((i) => !special[i] || ids[i] === maskId);
+  if (!places.length) throw new Refusal("The text has no word to tag. Type a sentence.");
+  const pass = await bert.forward(encoding),
+    found = read(places.map((at) => pass.vector(bert.layers, at)));
+  const chosen = places.findIndex((at) => picked.includes(at));
+  const row = found[chosen >= 0 ? chosen : argmax(found.map(([, replaced]) => replaced))],
+    position = places[found.indexOf(row)];
+  const index = word.trim() ? findTag(word) : argmax(row);
+  const shown = ids[position] === maskId ? "[MASK]" : encoding.tokens[position];
+  return {
+    target: "tag",
+    encoding,
+    position,
+    index,
+    names: TAGS,
+    find: findTag,
+    subject: `Tag of ${quote(shown)}: `,
+    ofVectors: read,
+    answer: `${shown}: ${TAGS[index]}`,
+    rows: async (encodings, heads) =>
+      read(await bert.take(encodings, (one) => one.vector(bert.layers, position).slice(), heads)),
+    number: (one) => one[index],
+    probability: Math.exp,
   };
 }
 
