@@ -25,21 +25,21 @@ def text_positions(encoding: Encoding) -> Sides:
     return tuple(range(first[-1] + 2)), (*range(first[0]), *range(second[0], len(encoding)))
 
 
+def values_at(positions: Sequence[int], values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(values[i] for i in positions)
+
+
 def select_tokens(encoding: Encoding, positions: Sequence[int]) -> Encoding:
     """The tokens at *positions* as a text of their own, in segment 0."""
-
-    def select(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(values[i] for i in positions)
-
     return replace(
         encoding,
-        tokens=select(encoding.tokens),
-        original_ids=select(encoding.original_ids),
-        ids=select(encoding.ids),
+        tokens=values_at(positions, encoding.tokens),
+        original_ids=values_at(positions, encoding.original_ids),
+        ids=values_at(positions, encoding.ids),
         segments=(0,) * len(positions),
-        spans=select(encoding.spans),
-        words=select(encoding.words),
-        special=select(encoding.special),
+        spans=values_at(positions, encoding.spans),
+        words=values_at(positions, encoding.words),
+        special=values_at(positions, encoding.special),
         picked=(),
     )
 

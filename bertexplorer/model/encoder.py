@@ -335,17 +335,19 @@ class Encoder(nn.Module):
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
     ) -> list[Relations]:
         """How the tokens relate to each other in each layer."""
-        config, tokens = self.config, x.shape[1]
-        distances = self.relative(tokens) if self.relative else None
-
-        def of_kind(local: bool) -> Relations:
-            window = config.window if local else 0
-            allowed = attention_mask(
-                tokens, mask, causal=change.causal, prefix=change.prefix, window=window, device=x.device
-            )
-            angles = self.rotary(tokens, config.rope_theta[local], x) if self.rotary and config.rope_theta else None
-            return Relations(allowed, as_addend(allowed, x.dtype), angles, distances)
-
-        is_local = [config.is_local(index) for index in range(config.num_layers)]
-        kinds = {local: of_kind(local) for local in set(is_local)}
+        is_local = [self.config.is_local(index) for index in range(self.config.num_layers)]
+        kinds = {local: self.relations_of_kind(local, x, mask, change) for local in set(is_local)}
         return [kinds[local] for local in is_local]
+
+    def relations_of_kind(
+        self, local: bool, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None, change: Intervention
+    ) -> Relations:
+        """How the tokens relate to each other in a *local* layer, whose tokens see a window, or in another one."""
+        config, tokens = self.config, x.shape[1]
+        window = config.window if local else 0
+        allowed = attention_mask(
+            tokens, mask, causal=change.causal, prefix=change.prefix, window=window, device=x.device
+        )
+        angles = self.rotary(tokens, config.rope_theta[local], x) if self.rotary and config.rope_theta else None
+        distances = self.relative(tokens) if self.relative else None
+        return Relations(allowed, as_addend(allowed, x.dtype), angles, distances)
