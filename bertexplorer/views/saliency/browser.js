@@ -151,7 +151,9 @@ export function say({
   leftOut,
 }) {
   const number =
-    target !== "next sentence" ? `log-probability ${logProbability(value)}` : `log-odds ${signed(value)}`;
+    target !== "next sentence"
+      ? `log-probability ${logProbability(value)}`
+      : `log-odds ${signed(value)}`;
   const ordered = [...units].sort((a, b) => b.score - a.score),
     worst = ordered.at(-1);
   const told = (unit) => `${quote(unit.label)} (${signed(unit.score)})`;
