@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -70,6 +71,22 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
     assert "The capital of France is [MASK]." in drawn and "What would BERT put here?" in drawn
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         assert saved[kind].startswith(start) and len(saved[kind]) > 4000
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_all_heads_are_saved_as_pictures(page: Page, tmp_path: Path) -> None:
+    expect(page.locator("#export-heads")).to_be_hidden()
+    page.goto(page.url.partition("?")[0] + "?view=attention&text=The+cat+sat.")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="All heads").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+        said = archive.read("heads.txt").decode()
+        picture = archive.read("layer-04-head-02.png")
+    assert len(names) == 73 and names[1] == "layer-01-head-01.png" and names[-1] == "layer-06-head-12.png"
+    assert said.startswith("The cat sat.") and said.count("layer-") == 72
+    assert picture.startswith(b"\x89PNG") and len(picture) > 4000
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -45,6 +45,7 @@ const box = (id, label, heard) =>
       ...heard,
     }),
   );
+const HEADS = "attention"; // the view whose heads can be saved all at once
 
 class Explore extends Panel {
   /** @type {Own} */
@@ -262,6 +263,7 @@ class Explore extends Panel {
         this.#export(kind.toLowerCase(), event.target),
       ),
     );
+    this.allHeads = small("All heads", "export-heads", ({ target }) => this.#exportHeads(target));
     this.teaching = h("p", { id: "teaching" });
     return h(
       "section",
@@ -271,6 +273,7 @@ class Explore extends Panel {
         "div",
         { id: "exports", role: "group", "aria-label": "Export" },
         exports,
+        this.allHeads,
         h("div", { id: "receipt" }, this.receipt),
       ),
       this.teaching,
@@ -482,6 +485,22 @@ class Explore extends Panel {
     this.stage.message.append(...fault);
   }
 
+  /** Save a ZIP with a picture of every head. */
+  async #exportHeads(button) {
+    const { headPictures } = await import("./head_pictures.js"),
+      { state, checkpoint: card } = this.#answer;
+    button.disabled = true;
+    try {
+      const tell = (words) => this.stage.tell(words, "busy");
+      const archive = await headPictures({ state, card, question: this.view.question, tell });
+      save("heads.zip", URL.createObjectURL(archive));
+      this.stage.tell("");
+    } catch (error) {
+      this.stage.tell(error.message);
+    }
+    button.disabled = false;
+  }
+
   async #export(kind, button) {
     const label = (button.dataset.label ??= button.textContent); // also while it says something else
     const say = (words) => {
@@ -556,6 +575,7 @@ class Explore extends Panel {
   }
 
   #showAnswer(answer) {
+    this.allHeads.hidden = (answer.state ?? this.state.now).view !== HEADS;
     if (answer.detail) this.#withdraw();
     if (
       answer.state &&
