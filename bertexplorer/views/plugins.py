@@ -41,8 +41,8 @@ TAKEN = {  # by other functions, commands, routes and modules of ours; a test co
     "doctor_states", "encode", "encode_batches", "engine", "errors", "experiments", "export", "files",
     "from_transformers", "gradio_app", "interrupt", "learn", "lectures", "lesson", "lessons", "lines", "load",
     "locks", "mcp", "model", "name", "options", "page", "pretrain", "python", "result", "rows", "runs", "serve",
-    "server", "settings", "shared", "similarity", "site", "store", "suites", "tasks", "tokenize", "train",
-    "training", "trials", "version", "view", "views", "web", "widget", "wording", "worker",
+    "server", "settings", "shared", "similarity", "site", "store", "suites", "tasks", "teach", "teaching", "tokenize",
+    "train", "training", "trials", "version", "view", "views", "web", "widget", "wording", "worker",
 }  # fmt: skip
 SETTINGS_TAKEN = {  # by what every analysis takes, in Python, on the command line and in a link
     "against", "all", "analysis", "checkpoint", "command", "figure", "help", "hidden", "json", "mask", "pair",

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import bertexplorer as bx
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Answerer, opening
@@ -403,6 +404,29 @@ def test_a_lesson_is_answered_on_the_page(page: Page) -> None:
     page.wait_for_selector(PAINTED)
 
 
+def test_a_site_teaches(page: Page) -> None:
+    """It computes the vectors and fits the head, and says what the package says, with the weights that it has."""
+    address = page.evaluate("document.baseURI")
+    boxes = {"kitchen": ["Fry the onions.", "The soup is hot.", "Bake a cake."], "garden": ["Cut the grass."]}
+    boxes["garden"] += ["The roses need water.", "He planted a tree."]
+    page.goto(f"{address}train")
+    page.get_by_label("Boxes to begin with").select_option("empty")
+    for box, (name, sentences) in enumerate(boxes.items()):
+        page.get_by_label(f"Name of box {box + 1}").fill(name)
+        page.locator("bx-teach textarea").nth(box).fill("\n".join(sentences))
+    checkpoint = load(BUNDLED, precision="fp32")
+    weights.rounded(checkpoint, graphs_of(checkpoint).places, "12-bit")
+    taught = bx.teach(boxes, bx.Bert(checkpoint))
+    expect(page.locator("bx-teach .said")).to_contain_text("of 6")
+    assert page.locator("bx-teach .said").inner_text().replace("\xa0", " ").startswith(taught.said.partition(". ")[0])
+    page.get_by_label("Try a sentence").fill("Stir the sauce.")
+    page.get_by_label("Try a sentence").press("Enter")
+    wanted = max(taught.ask("Stir the sauce.").values())
+    expect(page.locator("bx-teach .trial bx-figure").first).to_contain_text(f"{100 * wanted:.0f} %")
+    page.goto(address)
+    page.wait_for_selector(PAINTED)
+
+
 def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Path) -> None:
     context = browser.new_context()
     page = context.new_page()
@@ -499,7 +523,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
             "train",
         ):
             page.goto(f"{address}{path}")
-            page.wait_for_selector("bx-learn *, .plain, #figure .marks, #figure .plot, #figure .model")
+            page.wait_for_selector("bx-learn *, bx-teach .bars, #figure .marks, #figure .plot, #figure .model")
             page.wait_for_function("() => !document.querySelector('[aria-busy=true]')")
             assert wrong(page) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -68,6 +68,11 @@ def test_a_pupil_teaches_it_and_fools_it(page: Page, tmp_path: Path) -> None:
     with page.expect_download() as download:
         page.locator("bx-teach").get_by_role("button", name="Save", exact=True).click()
     again = bx.teach(download.value.path(), bx.load("mini"))
+    try_sentence(page, "A rose.")
+    with page.expect_download() as download:
+        page.locator("bx-teach").get_by_role("button", name="Save as a page").click()
+    saved = download.value.path().read_text("utf-8")
+    assert "“A rose.”: " in saved and saved.count("<img") == 2 and "The gardener cooks soup." in saved
     assert list(again.boxes) == ["kitchen", "garden"] and sum(map(len, again.boxes.values())) == 7
 
 

@@ -3,8 +3,10 @@
 import { ask } from "./backend.js";
 import "./figure.js";
 import { grow, h, onEnter, save, unbroken } from "./kit.js";
+import { saveAsFile } from "./hand_in.js";
 import { colour } from "./marks_parts.js";
 import { argmax } from "./numbers.js";
+import { drawing } from "./picture.js";
 import { counted, percent, quote } from "./site/wording.js";
 import { FEWEST, MOST, fromFile, fromTable, oddities, rowsOf, toFile } from "./teach/boxes.js";
 import { probabilities, pulls } from "./teach/linear_head.js";
@@ -21,6 +23,7 @@ const PATIENCE_MS = 500; // after the last key before the head is fitted anew
 const MOST_WORDS = 40; // of a tried sentence, that are hidden in turn
 const EXAMPLES = 3; // that pull a tried sentence most, to either side
 const MAP = "A map of the sentences: what lies close is alike to BERT";
+const WIDE = 720; // pixels of a picture in a file
 const MASK = "[MASK]"; // which every checkpoint reads as its own
 
 class Teach extends HTMLElement {
@@ -29,6 +32,8 @@ class Teach extends HTMLElement {
   /** @type {{sentence: string, said: string, box: string}[]} what the head said otherwise than a person */
   #fooled = [];
   #vectors = new Map(); // sentence -> its vector
+  /** @type {Map<string, number[]>} a tried sentence -> the probability of each box */
+  #answers = new Map();
   /** @type {Learned | null} */
   #learned = null;
   /** @type {Worker | null} */
@@ -112,6 +117,7 @@ class Teach extends HTMLElement {
       h("button", { type: "button", onclick: () => this.#add() }, "Add a box"),
       h("button", { type: "button", onclick: () => file.click() }, "Open…"),
       h("button", { type: "button", onclick: () => this.#save() }, "Save"),
+      h("button", { type: "button", onclick: () => this.#savePage() }, "Save as a page"),
       this.finetunes &&
         h("button", { type: "button", onclick: () => this.#finetune() }, "Fine-tune it…"),
       (this.back = h("button", { type: "button", hidden: true }, "Undo")),
@@ -172,6 +178,42 @@ class Teach extends HTMLElement {
     }
     const content = toFile(this.#learned.boxes, this.#by, this.#learned);
     save("boxes.json", URL.createObjectURL(new Blob([content], { type: "application/json" })));
+  }
+
+  /** Save what was learned and tried as an HTML file that opens anywhere. */
+  async #savePage() {
+    const learned = this.#learned;
+    if (!learned) {
+      this.notice.textContent = "Nothing is learned yet. Put sentences into two boxes.";
+      return;
+    }
+    const { boxes, rows } = learned;
+    const pictures = [];
+    for (const place of [this.scores, this.map].filter(({ figure, hidden }) => figure && !hidden))
+      pictures.push(h("img", { src: await drawing(place.figure, WIDE), alt: place.said }));
+    saveAsFile("taught", `Taught: ${boxes.map(({ name }) => name).join(" or ")}`, [
+      h("h1", {}, boxes.map(({ name }) => name).join(" or ")),
+      h("p", {}, this.said.textContent),
+      ...pictures,
+      ...boxes.flatMap(({ name }, box) => [
+        h("h2", {}, name),
+        h(
+          "ul",
+          {},
+          rows.sentences.filter((_, i) => rows.labels[i] === box).map((one) => h("li", {}, one)),
+        ),
+      ]),
+      h("h2", {}, "Sentences that were tried"),
+      h(
+        "ul",
+        {},
+        [...this.#answers].map(([sentence, shares]) =>
+          h("li", {}, `${quote(sentence)}: ${report.answerSaid(boxes, shares)}`),
+        ),
+      ),
+      h("p", {}, report.fooledSaid(this.#fooled.length)),
+      h("p", { class: "hint" }, `Vectors of ${this.#by.checkpoint}, ${this.#by.revision}.`),
+    ]);
   }
 
   /** Hand the rows on to a run, which changes the encoder, too. */
@@ -327,6 +369,7 @@ class Teach extends HTMLElement {
   /** Show what was *learned*; *few*: why it cannot be said how good it is. */
   #show(learned, few) {
     this.#learned = learned;
+    this.#answers.clear(); // those of another head
     this.result.hidden = !learned && !few;
     this.result.classList.toggle("stale", !few);
     if (few) {
@@ -414,6 +457,7 @@ class Teach extends HTMLElement {
       if (sentence !== this.#tried || learned !== this.#learned) return;
       const shares = probabilities(learned.head, vector);
       const said = report.answerSaid(learned.boxes, shares);
+      this.#answers.set(sentence, shares);
       await this.shares.show(report.shareFigure(learned.boxes, shares), said);
       this.#ask(sentence, argmax(shares));
       await this.#explain(sentence, vector, shares, learned);
