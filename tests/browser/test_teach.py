@@ -113,6 +113,13 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
         expect(page.get_by_label("Name of box 1")).to_have_value(MARKUP[:60])
 
 
+def test_it_is_folded_where_a_run_is_shown(browser: Browser, address: str) -> None:
+    with opened(browser, address + "train?run=none", gone=True) as page:  # there is no such run
+        expect(page.locator("bx-teach")).to_be_hidden()
+        page.get_by_role("heading", name="Teach").click()
+        expect(page.locator("bx-teach .learned:not(.stale)")).to_be_visible()
+
+
 def test_the_rows_go_on_to_a_run(browser: Browser, address: str) -> None:
     with opened(browser, address) as page:
         open_teach(page)

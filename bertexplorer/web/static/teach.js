@@ -49,6 +49,9 @@ class Teach extends HTMLElement {
   open(opening, { finetunes = false } = {}) {
     this.opening = opening;
     this.finetunes = finetunes;
+    const where = finetunes
+      ? "The server makes a vector of each sentence, and keeps none of it."
+      : "The sentences stay on this device.";
     this.#restore();
     this.boxes = h("div", { class: "boxes" });
     this.odd = h("ul", { class: "odd" });
@@ -68,11 +71,10 @@ class Teach extends HTMLElement {
       this.wrong,
     );
     this.append(
-      h("h2", {}, "Teach"),
       h(
         "p",
         {},
-        "Put sentences into boxes. BERT reads them, a small head learns which box each belongs to, and you try to fool it. The sentences stay on this device.",
+        `Put sentences into boxes. BERT reads them, a small head learns which box each belongs to, and you try to fool it. ${where}`,
       ),
       this.#bar(),
       this.boxes,

@@ -37,7 +37,12 @@ class Train extends RunsPage {
           "Teach it with a handful of sentences, in seconds. Or fine-tune it on your rows, and watch it learn.",
         ),
       ),
-      this.teach,
+      h(
+        "details",
+        { class: "teaching", open: !new URLSearchParams(location.search).has("run") },
+        h("summary", {}, h("h2", {}, "Teach")),
+        this.teach,
+      ),
       h("h2", { class: "part" }, "Fine-tune"),
       h(
         "div",
@@ -53,7 +58,10 @@ class Train extends RunsPage {
       ask("tasks"),
       this.show(this.chosen, { write: false }),
     ]);
-    this.teach.open(page.opening, { finetunes: true });
+    const part = this.querySelector(".teaching"),
+      teach = () => this.teach.open(page.opening, { finetunes: true });
+    if (part.open) teach();
+    else part.addEventListener("toggle", teach, { once: true });
     this.setup.open(tasks, page.opening.checkpoint);
     this.append(about(page.about));
   }

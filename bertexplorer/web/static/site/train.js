@@ -16,6 +16,7 @@ place?.append(
       h("h1", {}, "Train"),
       h("p", {}, "Teach BERT with a handful of sentences. It learns in this browser, in seconds."),
     ),
+    h("h2", {}, "Teach"),
     teach,
     h(
       "p",
