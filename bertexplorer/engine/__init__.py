@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bertexplorer.engine.inference import forward, masked_log_probs
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs, state_log_probs
+    from bertexplorer.engine.multi_vector import multi_vectors
     from bertexplorer.engine.neurons import line_peaks, neuron_activations, states_without, written_lengths
     from bertexplorer.engine.splade import term_weights
     from bertexplorer.engine.task_heads import (

@@ -26,6 +26,7 @@ from bertexplorer.model.heads import (
     TokenClassifier,
 )
 from bertexplorer.model.layout import encoder_folder
+from bertexplorer.model.multi_vector import MultiVectorEncoder
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.tensors import stored_tensors, weight_files
@@ -50,6 +51,7 @@ class Checkpoint:
     licence: str
     base: Path | None = None  # the folder of the checkpoint that an adapter was added to
     sentence_encoder: SentenceEncoder | None = None  # as the files beside the weights say; None if there are none
+    multi_vector: MultiVectorEncoder | None = None  # the same, of a ColBERT: a vector of each token
     relevance_function: str = ""  # of a cross-encoder: what makes a relevance of its score, such as "Sigmoid"
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
     written: FileState = ()  # of its weight files, when they were read

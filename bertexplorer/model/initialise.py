@@ -85,20 +85,33 @@ def random_copy(original: Checkpoint) -> Checkpoint:
     for module in (copy.encoder, *copy.heads.values()):
         module.requires_grad_(False).eval()
     sentence_encoder = random_sentence_encoder(original.sentence_encoder)
-    return replace(copy, sentence_encoder=sentence_encoder, relevance_function=original.relevance_function)
+    by_token = original.multi_vector
+    if by_token:
+        by_token = replace(by_token, steps=random_steps(by_token.steps))
+    return replace(
+        copy,
+        sentence_encoder=sentence_encoder,
+        multi_vector=by_token,
+        relevance_function=original.relevance_function,
+    )
 
 
 def random_sentence_encoder(original: SentenceEncoder | None) -> SentenceEncoder | None:
     """*original* with random weights in its dense layers."""
     if original is None:
         return None
+    return replace(original, steps=random_steps(original.steps))
+
+
+def random_steps(original: Sequence[VectorStep]) -> tuple[VectorStep, ...]:
+    """*original* with random weights in its dense layers."""
     steps: list[VectorStep] = []
-    for step in original.steps:
+    for step in original:
         if isinstance(step, Dense):
             step = Dense(deepcopy(step.linear), step.activation)
             initialise(step.linear, seed=len(steps))
         steps.append(step)
-    return replace(original, steps=tuple(steps))
+    return tuple(steps)
 
 
 def with_heads(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model import precision as precisions, sentence_encoder
+from bertexplorer.model import multi_vector, precision as precisions, sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
 from bertexplorer.model.checkpoint import (
     Checkpoint,
@@ -63,6 +63,7 @@ def load(
         hf = adapted_config(hf, adapter)
     written = file_state(all_weight_files(folder, home if adapter else None))
     hf, stored = with_legacy_head(hf, current_tensors(hf["model_type"], stored_tensors(root)))
+    projection = stored.pop(multi_vector.PROJECTION, None) if multi_vector.is_stanford(hf) else None
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
     names = canonical_names(family, stored)
@@ -96,6 +97,7 @@ def load(
     tokenizer.language = read_language(folder)
     if note := padding_note(config, tokenizer):
         tokenizer.notes += (note,)
+    by_token = multi_vector.read(home, hf, projection, tokenizer)
     return Checkpoint(
         name=name,
         family=hf["model_type"],
@@ -110,7 +112,8 @@ def load(
         folder=folder,
         base=home if adapter else None,
         licence=read_licence(folder),
-        sentence_encoder=sentence_encoder.read(home, config.hidden_size),
+        sentence_encoder=multi_vector.NO_VECTOR if by_token else sentence_encoder.read(home, config.hidden_size),
+        multi_vector=by_token,
         relevance_function=relevance_function(folder, hf),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
         written=written,

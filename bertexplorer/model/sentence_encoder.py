@@ -255,7 +255,7 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
                 steps.append(dense)
                 size = dense.linear.out_features
         elif kind == "Normalize":
-            if makes_vector(folder / path):
+            if makes_output(folder / path):
                 steps.append(Normalize())
         elif kind != "Dropout":  # which does nothing after training
             raise ExplorerError(f"{MODULES} names {kind}, which is not read here; wanted Dense or Normalize.")
@@ -293,23 +293,23 @@ def pooling_modes(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(modes)
 
 
-def makes_vector(folder: Path) -> bool:
-    """Whether the module in *folder* changes the vector of the text, not another output beside it.
-    Raises ExplorerError if it makes the vector of something else."""
+def makes_output(folder: Path, output: str = VECTOR, *, source: str = VECTOR) -> bool:
+    """Whether the module in *folder* changes *output*, not another one beside it. *source*: what it reads if its file
+    does not say. Raises ExplorerError if it makes that of something else."""
     config = read_object(folder / "config.json") if (folder / "config.json").is_file() else {}
-    source = config.get("module_input_name", VECTOR)
+    source = config.get("module_input_name", source)
     target = config.get("module_output_name")
-    if (source if target is None else target) != VECTOR:
+    if (source if target is None else target) != output:
         return False
-    if source != VECTOR:
-        raise ExplorerError(f"{folder.name} makes the vector of a text of {source!r:.40}, which is not read here.")
+    if source != output:
+        raise ExplorerError(f"{folder.name} makes {output} of {source!r:.40}, which is not read here.")
     return True
 
 
-def read_dense(folder: Path, size: int) -> Dense | None:
-    """The dense layer in *folder* for vectors of *size* numbers; None if its output does not replace the vector of
-    the text, under a name of its own."""
-    if not makes_vector(folder):
+def read_dense(folder: Path, size: int, output: str = VECTOR, *, source: str = VECTOR) -> Dense | None:
+    """The dense layer in *folder* for vectors of *size* numbers; None if it does not change *output*. *source* as in
+    `makes_output`."""
+    if not makes_output(folder, output, source=source):
         return None
     config = read_object(folder / "config.json")
     name = config.get("activation_function", "torch.nn.Tanh")

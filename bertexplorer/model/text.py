@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tokenizers
-from tokenizers import pre_tokenizers
+from tokenizers import normalizers, pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.small_pieces import FEWEST, LARGE, Piece, language_note
@@ -222,6 +222,21 @@ class Tokenizer:
         other = copy(self)
         other.max_tokens = max_tokens
         other.truncating_backend = self.truncated_to(max_tokens)
+        other.remembered = lru_cache(maxsize=REMEMBERED)(other.encode_anew)
+        return other
+
+    def reading(self, tokens: Sequence[str], *, lower_case: bool = False) -> "Tokenizer":
+        """This tokenizer, which reads each of *tokens* in a text as one, and a text in lower case if that is asked. No
+        note calls these tokens special."""
+        other = copy(self)
+        other.backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        if lower_case:
+            own = [other.backend.normalizer] if other.backend.normalizer else []
+            other.backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
+        whole = [token for token in tokens if other.backend.encode(token, add_special_tokens=False).tokens != [token]]
+        other.backend.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in whole])
+        other.special_ids = self.special_ids - {other.backend.token_to_id(token) for token in tokens}
+        other.truncating_backend = other.truncated_to(self.max_tokens)
         other.remembered = lru_cache(maxsize=REMEMBERED)(other.encode_anew)
         return other
 

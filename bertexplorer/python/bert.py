@@ -222,6 +222,38 @@ class Bert(Methods):
         while batch := list(islice(remaining, batch_size)):
             yield self.encode(batch, **settings)
 
+    def encode_tokens(self, texts: str | Sequence[str], *, task: str) -> np.ndarray | list[np.ndarray]:
+        """A vector for each token of a text, of a checkpoint that was trained for late interaction, as ColBERT was.
+
+        The files say how: the projection, what stands before a query and a document, the limits of tokens, the [MASK]
+        tokens that fill up a query, the punctuation of documents that is left out. It warns if a text is cut.
+
+        Args:
+            texts: a list of texts, or one string.
+            task: "query" or "document", which are read differently.
+
+        Returns:
+            For each text t tokens by d numbers in fp32, each vector of length 1. For one string, that array. The score
+            of a document is the sum over the query's tokens of the best cosine: `(query @ document.T).max(1).sum()`.
+
+        Raises:
+            ExplorerError: for a checkpoint of another kind, another task, and if no text is given.
+
+        Example:
+            >>> colbert = bx.load("lightonai/GTE-ModernColBERT-v1")  # doctest: +SKIP
+            >>> colbert.encode_tokens("Paris", task="query").shape  # doctest: +SKIP
+            (32, 128)
+        """
+        from bertexplorer.answers import multi_vectors
+        from bertexplorer.answers.vectors import cut_note
+
+        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
+        made = multi_vectors.encode_tokens(self.checkpoint, text_list, task)  # type: ignore[arg-type]
+        if note := cut_note([tokens.encoding for tokens in made], "text"):
+            warnings.warn(note, stacklevel=2)
+        vectors = [tokens.vectors for tokens in made]
+        return vectors[0] if isinstance(texts, str) else vectors
+
     def similarity(
         self,
         first: str | Sequence[str],

@@ -154,7 +154,7 @@ def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
 def not_followed(checkpoint: Checkpoint) -> set[str]:
     """The views whose scripts would answer otherwise than a server: without an MLM head, and with a fine-tuned one, a
     server reads another head, and positions that turn or shift the scores of attention are not taken apart in a
-    browser."""
+    browser. The projection of a ColBERT is not applied there."""
     tuned = tuned_readout(checkpoint)
     if tuned and tuned.kind == "replaced":  # of ELECTRA's discriminator, which a browser reads elsewhere
         views = {"forward-pass"}
@@ -162,6 +162,8 @@ def not_followed(checkpoint: Checkpoint) -> set[str]:
         views = {"layers", "saliency", "switchboard", "forward-pass"}
     else:
         views = set() if "masked_lm" in checkpoint.heads else {"layers", "saliency", "switchboard"}
+    if checkpoint.multi_vector:
+        views |= {"late-interaction"}
     return views | {"query-key"} if checkpoint.config.rope_theta or checkpoint.config.relative else views
 
 

@@ -33,6 +33,7 @@ SMALL_FILES = (
     "spiece.model",
     "spm.model",
     "tokenizer.model",
+    "artifact.metadata",
     "README.md",
 )
 POLL_S = 0.5

@@ -27,7 +27,13 @@ DEFAULT = Settings()
 MAX_NAME = 500  # characters of a checkpoint's name
 
 
-SUFFIXES = (*examine.SUFFIXES, ".md", ".bin", ".safetensors")  # of the files that a checkpoint is read from
+SUFFIXES = (
+    *examine.SUFFIXES,
+    ".md",
+    ".metadata",
+    ".bin",
+    ".safetensors",
+)  # of the files that a checkpoint is read from
 CONFIGS = ("config.json", "adapter_config.json")  # one of which each checkpoint has
 
 

@@ -1,12 +1,14 @@
 """Late interaction: each token of a query finds its best match in a passage, and the matches are added up.
 
-This is MaxSim: Σ_i max_j cos(x_i, y_j) over the tokens i of the query and j of the passage, with the vectors of one
-layer (ColBERT; Khattab and Zaharia, 2020). A checkpoint that was trained for it has a projection of its own, which is
-not applied here; any encoder can be asked, and the caption says what chance gives.
+This is MaxSim: Σ_i max_j cos(x_i, y_j) over the tokens i of the query and j of the passage (ColBERT; Khattab and
+Zaharia, 2020). A checkpoint that was trained for it is read as its files say: with its projection, and with what it
+puts before, behind and out of a text. Of any other the vectors of one layer are taken. The caption says what chance
+gives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer import engine
+from bertexplorer.answers.multi_vectors import TokenVectors, chance_of, encode_tokens
 from bertexplorer.answers.texts import parse_candidates
 from bertexplorer.answers.vectors import baseline, layer_of, unit_vectors
 from bertexplorer.answers.word_merging import places_in_pair
@@ -38,6 +41,12 @@ class Options:
     others: Annotated[
         str, Option("Other passages", info="up to 50, with | between; ranked with the second text", several=True)
     ] = ""
+    projection: Annotated[
+        Literal["own", "none"],
+        Option(
+            "Projection", info="own: that of a ColBERT, whose files choose the tokens too; none: the layer as it is"
+        ),
+    ] = "own"
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,8 @@ class LateInteraction:
     shown: dict[int, float]  # token of the pair -> its best cosine
     caveats: tuple[str, ...]
     left_out: int  # tokens beyond the checkpoint's limit
+    own: str = ""  # how the checkpoint's own files make the vectors; "" if they are those of the layer
+    mean: bool = False  # whether the score is the mean over the tokens of the query
 
     @property
     def matches(self) -> Int[np.ndarray, " q"]:
@@ -76,8 +87,8 @@ class LateInteraction:
 
     @property
     def score(self) -> float:
-        """MaxSim: the sum of the best cosines."""
-        return float(self.best.sum())
+        """MaxSim: the sum of the best cosines, or their mean where the files say so."""
+        return score_of(self.cosines, self.mean)
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LateInteraction:
@@ -90,49 +101,90 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             code="pair",
         )
 
-    # 1. The query, its own passage, and the others
-    query, own = (checkpoint.tokenizer.encode(pair.alone(side)) for side in (0, 1))
-    encodings = [query, own]
-    for candidate in parse_candidates(options.others):
-        other = checkpoint.tokenizer.encode(candidate)
-        if other.ids != own.ids:
-            encodings.append(other)
-    if len(query) * len(own) > MAX_CELLS:
-        raise ExplorerError(
-            f"The query has {len(query):,} tokens and the passage {len(own):,}; the table can have {MAX_CELLS:,} "
-            "cells. Shorten them."
-        )
+    # 1. The vectors of the query, of its own passage and of the others
+    texts = [pair.alone(0), pair.alone(1), *map(Text, parse_candidates(options.others))]
+    encoder = checkpoint.multi_vector
+    if encoder and (encoder.problem or options.projection != "own" or layer != checkpoint.config.num_layers):
+        encoder = None
+    if encoder:
+        query, own, *others = own_vectors(checkpoint, texts)
+        chance = chance_of(checkpoint)
+    else:
+        query, own, *others = layer_vectors(checkpoint, texts, layer, options.special == "included")
+        chance = float(baseline(checkpoint)[layer])
+    others = [other for other in others if other.encoding.ids != own.encoding.ids]
 
-    # 2. The vectors of all texts in one go, then those of the tokens that count, each of length 1
-    flat = engine.token_vectors(checkpoint, encodings, layer=layer, pooling="mean").numpy()
-    ends = np.cumsum([len(encoding) for encoding in encodings])[:-1]
-    kept, vectors = [], []
-    for encoding, of_text in zip(encodings, np.split(flat, ends), strict=True):
-        positions = taking_part(encoding, options.special == "included")
-        kept.append(positions)
-        vectors.append(unit_vectors(of_text)[positions])
-
-    # 3. Each token of the query finds its best match in a passage
-    cosines = vectors[0] @ vectors[1].T
+    # 2. Each token of the query finds its best match in a passage
+    mean = encoder is not None and encoder.mean
+    cosines = query.vectors @ own.vectors.T
     passages = []
-    for encoding, passage in zip(encodings[1:], vectors[1:], strict=True):
-        score = float((vectors[0] @ passage.T).max(axis=1).sum())
-        passages.append(Passage(encoding.texts[0], score, own=encoding is own))
+    for passage in (own, *others):
+        score = score_of(query.vectors @ passage.vectors.T, mean)
+        passages.append(Passage(passage.encoding.texts[0], score, own=passage is own))
     ranked = sorted(passages, key=lambda passage: -passage.score) if len(passages) > 1 else []
 
-    own_encoder = checkpoint.sentence_encoder
     return LateInteraction(
-        query=tuple(checkpoint.tokenizer.show(query.ids[i]) for i in kept[0]),
-        passage=tuple(checkpoint.tokenizer.show(own.ids[i]) for i in kept[1]),
+        query=shown_tokens(checkpoint, query),
+        passage=shown_tokens(checkpoint, own),
         cosines=cosines,
         layer=layer,
-        chance=float(baseline(checkpoint)[layer]),
+        chance=chance,
         passages=tuple(ranked),
-        first=query.texts[0],
-        shown=on_strip(checkpoint.tokenizer.encode(pair), (query, own), kept, cosines),
-        caveats=(own_encoder.problem,) if own_encoder and own_encoder.problem else (),
-        left_out=sum(encoding.left_out for encoding in encodings),
+        first=query.encoding.texts[0],
+        shown=on_strip(checkpoint.tokenizer.encode(pair), query, own, cosines),
+        caveats=caveats_of(checkpoint),
+        left_out=sum(one.encoding.left_out for one in (query, own, *others)),
+        own=str(encoder) if encoder else "",
+        mean=mean,
     )
+
+
+def score_of(cosines: Float[np.ndarray, "q p"], mean: bool) -> float:
+    """MaxSim: the sum of the best cosine of each row, or their mean."""
+    best = cosines.max(axis=1)
+    return float(best.mean() if mean else best.sum())
+
+
+def shown_tokens(checkpoint: Checkpoint, text: TokenVectors) -> tuple[str, ...]:
+    """The tokens that have a vector, for display."""
+    return checkpoint.tokenizer.show_all(text.encoding.ids[i] for i in text.positions)
+
+
+def caveats_of(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """A sentence if the checkpoint's files cannot be followed."""
+    by_token, by_text = checkpoint.multi_vector, checkpoint.sentence_encoder
+    if by_token:
+        return (by_token.problem,) if by_token.problem else ()
+    return (by_text.problem,) if by_text and by_text.problem else ()
+
+
+def own_vectors(checkpoint: Checkpoint, texts: Sequence[Text]) -> list[TokenVectors]:
+    """The vectors of a query and of passages, as the checkpoint's files say."""
+    result = encode_tokens(checkpoint, texts[:1], "query") + encode_tokens(checkpoint, texts[1:], "document")
+    check_size(*(len(text.positions) for text in result[:2]))
+    return result
+
+
+def layer_vectors(checkpoint: Checkpoint, texts: Sequence[Text], layer: int, special: bool) -> list[TokenVectors]:
+    """The vectors of a query and of passages at *layer*. *special*: with those of [CLS] and [SEP]."""
+    encodings = [checkpoint.tokenizer.encode(text) for text in texts]
+    check_size(len(encodings[0]), len(encodings[1]))
+    flat = engine.token_vectors(checkpoint, encodings, layer=layer, pooling="mean").numpy()
+    ends = np.cumsum([len(encoding) for encoding in encodings])[:-1]
+    result = []
+    for encoding, of_text in zip(encodings, np.split(flat, ends), strict=True):
+        positions = taking_part(encoding, special)
+        result.append(TokenVectors(encoding, positions, unit_vectors(of_text)[positions]))
+    return result
+
+
+def check_size(query: int, passage: int) -> None:
+    """Raises ExplorerError if a table of so many tokens would be too large."""
+    if query * passage > MAX_CELLS:
+        raise ExplorerError(
+            f"The query has {query:,} tokens and the passage {passage:,}; the table can have {MAX_CELLS:,} cells. "
+            "Shorten them."
+        )
 
 
 def taking_part(encoding: Encoding, special: bool) -> list[int]:
@@ -144,12 +196,13 @@ def taking_part(encoding: Encoding, special: bool) -> list[int]:
 
 
 def on_strip(
-    pair: Encoding, encodings: tuple[Encoding, Encoding], kept: list[list[int]], cosines: Float[np.ndarray, "q p"]
+    pair: Encoding, query: TokenVectors, passage: TokenVectors, cosines: Float[np.ndarray, "q p"]
 ) -> dict[int, float]:
     """Token of the pair as the page shows it -> its cosine with its best match, from 0."""
-    places, shown = places_in_pair(pair, encodings), {}
-    for side, best in enumerate((cosines.max(axis=1), cosines.max(axis=0))):
-        for position, value in zip(kept[side], best.tolist(), strict=True):
+    places, shown = places_in_pair(pair, (query.encoding, passage.encoding)), {}
+    bests = (cosines.max(axis=1), cosines.max(axis=0))
+    for side, (text, best) in enumerate(zip((query, passage), bests, strict=True)):
+        for position, value in zip(text.positions, best.tolist(), strict=True):
             if (side, position) in places:
                 shown[places[side, position]] = max(0.0, value)
     return shown
@@ -176,7 +229,7 @@ class Facts(facts.Facts[LateInteraction]):
     """Tokens are written as the table shows them."""
 
     def score(self) -> float:
-        """The sum of the best cosines."""
+        """The sum of the best cosines, or their mean where the files say so."""
         return self._result.score
 
     def match(self, token: str, nth: int = 1) -> str:

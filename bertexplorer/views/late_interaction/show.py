@@ -15,8 +15,8 @@ VIEW = View(
     note=(
         "Every token of the query counts, also a full stop, and a longer query has a higher score: compare passages "
         "for one query, not queries. Vectors of the last layer know their sentence, so a token may match another word "
-        "in the same role. ColBERT, which searches in this way, was trained for it; what random words have tells how "
-        "much of a cosine is chance."
+        "in the same role. ColBERT, which searches in this way, was trained for it, and is read as its files say. What "
+        "random words have tells how much of a cosine is chance."
     ),
     papers=("Khattab and Zaharia, 2020, ColBERT",),
     examples=(
@@ -100,10 +100,16 @@ def say(result: LateInteraction) -> str:
     ]
     least = best[-1]
     worst = f"{quote(result.query[least])} ({decimal(float(result.best[least]))})"
+    how = "mean" if result.mean else "sum"
+    chance = f"Two random words have {decimal(result.chance)} at layer {result.layer}."
+    if result.own:
+        chance = f"Two random tokens of passages have {decimal(result.chance)}."
     sentences = [
-        f"The score is {decimal(result.score)}, the sum over {len(result.query)} tokens of the query. Best match "
-        f"{join_names(names)}; least {worst}. Two random words have {decimal(result.chance)} at layer {result.layer}."
+        f"The score is {decimal(result.score)}, the {how} over {len(result.query)} tokens of the query. Best match "
+        f"{join_names(names)}; least {worst}. {chance}"
     ]
+    if result.own:
+        sentences.append(f"The vectors are made as this checkpoint's files say: {result.own}.")
     if result.passages:
         rank = 1 + [passage.own for passage in result.passages].index(True)
         first = quote(clip(result.passages[0].text, 60))
