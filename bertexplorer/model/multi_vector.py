@@ -351,7 +351,9 @@ def expansion_of(given: Any, hf: Mapping[str, Any], tokenizer: Tokenizer) -> Exp
     if given is None:
         return None
     about = given if isinstance(given, dict) else {}
-    strategy, attend, length = about.get("strategy"), about.get("attend", False), about.get("length")
+    strategy = about.get("strategy")
+    attend = about.get("attend", False)
+    length = about.get("length")
     if strategy not in ("fixed", "min") or not isinstance(attend, bool) or length is None or not is_count(length):
         raise ExplorerError(
             f"Its files give query_expansion {given!r:.100}; wanted a strategy, fixed or min, attend, and a length."

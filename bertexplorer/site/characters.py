@@ -13,7 +13,9 @@ from tokenizers import Regex, normalizers, pre_tokenizers
 CODES = [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE0200)]  # without surrogates
 PRIVATE, ALL_PRIVATE = "\U000f0000", r"\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"  # the two last planes, all alike
 CHARACTERS = [chr(code) for code in CODES]
-NO_MARK, MARK, LAST_MARK = "a", "\u0300", "\u0345"  # of the combining classes 0, 230 and 240, the largest
+NO_MARK = "a"  # of the combining class 0
+MARK = "\u0300"  # of 230
+LAST_MARK = "\u0345"  # of 240, the largest
 
 
 def as_class(characters: Iterable[str]) -> str:

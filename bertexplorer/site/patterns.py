@@ -54,14 +54,20 @@ class Reader:
 
     def choices(self) -> tuple[str, bool, bool]:
         """(what is read up to the end of a group, whether it may match nothing, whether it repeats without end)."""
-        written, empty, may_be_empty, endless = "", True, False, False
+        written = ""
+        empty = True  # what is read since the last bar
+        may_be_empty = endless = False
         while self.at < len(self.text) and self.text[self.at] != ")":
             if self.text[self.at] == "|":
                 self.at += 1
-                written, may_be_empty, empty = f"{written}|", may_be_empty or empty, True
+                written += "|"
+                may_be_empty |= empty
+                empty = True
                 continue
             part, part_empty, part_endless = self.repeated()
-            written, empty, endless = written + part, empty and part_empty, endless or part_endless
+            written += part
+            empty &= part_empty
+            endless |= part_endless
         return written, may_be_empty or empty, endless
 
     def repeated(self) -> tuple[str, bool, bool]:
