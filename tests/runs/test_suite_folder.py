@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bertexplorer.cli import main
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -109,18 +110,18 @@ def test_bad_folders_and_too_many_rows_are_rejected(checkpoint: Checkpoint, tmp_
 
 
 @pytest.mark.slow
-def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
+def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command, killed in its first batch, as soon as that is in the file, and in its second batch."""
     table = tmp_path / "pairs.csv"
     table.write_text(
         "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 252)), "utf-8"
     )
-    command = [sys.executable, "-m", "bertexplorer", "suite", "--rows", str(table), "--out"]
-    options = {"cwd": ROOT, "capture_output": True, "text": True, "check": True}
-    subprocess.run([*command, str(tmp_path / "whole")], **options)
+    command = ["suite", "--rows", str(table), "--out"]
+    assert main([*command, str(tmp_path / "whole")]) == 0
     for seen, seconds in (("spec.json", 0.2), ("outcomes.jsonl", 0.0), ("outcomes.jsonl", 0.2)):
         folder = tmp_path / f"killed {seconds} s after {seen}"
-        killed = subprocess.Popen([*command, str(folder)], cwd=ROOT, stderr=subprocess.DEVNULL)
+        process = [sys.executable, "-m", "bertexplorer", *command, str(folder)]
+        killed = subprocess.Popen(process, cwd=ROOT, stderr=subprocess.DEVNULL)
         while not (folder / seen).exists():
             assert killed.poll() is None, "it was over before the kill"
             time.sleep(0.01)
@@ -128,6 +129,7 @@ def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
         assert killed.poll() is None, "it was over before the kill"
         killed.kill()
         killed.wait()
-        done = subprocess.run([*command, str(folder)], **options)
-        assert "250 pairs" in done.stdout
+        capsys.readouterr()
+        assert main([*command, str(folder)]) == 0
+        assert "250 pairs" in capsys.readouterr().out
         assert (folder / "cases.csv").read_bytes() == (tmp_path / "whole" / "cases.csv").read_bytes(), folder

@@ -166,11 +166,9 @@ def test_a_public_server_imports_no_view_that_is_not_named(tmp_path: Path) -> No
     site = tmp_path / "site"
     bring(site, "marks")
     bring(site, "spots", show=f"open({str(tmp_path / 'imported')!r}, 'w').close()\n{SHOW}")
-    with started(tmp_path / "none", environment(site), "--public") as server:
-        assert not {"marks", "spots"} & server.views
-        assert server.show("spots").status_code == 422
-        assert server.client.post("/spots", json={"text": "a"}).status_code == 404
     variables = environment(site, plugins="marks") | {"BERTEXPLORER_WORKERS": "1"}
     with started(tmp_path / "one", variables, "--public") as server:
         assert server.views & {"marks", "spots"} == {"marks"} and server.show("marks").status_code == 200
+        assert server.show("spots").status_code == 422
+        assert server.client.post("/spots", json={"text": "a"}).status_code == 404
     assert not os.path.exists(tmp_path / "imported")
