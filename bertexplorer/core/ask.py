@@ -182,7 +182,8 @@ class Answerer:
             inputs[view.upload] = self.stores[view.upload].load(key).content
         if "index" in view.needs:
             inputs["index"] = self.index
-        asked = ("result", state.view, state.as_text, options)
+        about = state.as_text if view.text else ""  # whatever is typed, a view without a text answers the same
+        asked = ("result", state.view, about, options)
         kept: tuple[ViewResult, float] | None = checkpoint.cache.peek(asked)
         if kept is None:
             started = time.perf_counter()

@@ -62,6 +62,9 @@ def test_an_export_does_not_compute_its_view_again(answerer: Answerer, monkeypat
     for _ in range(2):  # the index of a search may have changed
         answerer.answer(state("search", "A cat."))
     assert computed[4:] == ["search"] * 2
+    for text in ("A cat.", "A dog."):  # a view without a text has one answer
+        answerer.answer(state("probe", text, task="length", seeds=1, most=40))
+    assert computed[6:] == ["probe"]
 
 
 def test_a_large_result_is_not_kept(answerer: Answerer, monkeypatch) -> None:

@@ -60,6 +60,13 @@ Document = dict[str, Any]
 @contextmanager
 def serve() -> Iterator[httpx.Client]:
     """A browser of a server with mini, and with a tiny classifier called "classifier"."""
+    with program() as (client, _):
+        yield client
+
+
+@contextmanager
+def program() -> Iterator[tuple[httpx.Client, Answerer]]:
+    """The same browser, and what answers it."""
     server = Listening()
     with TemporaryDirectory() as folder:
         models, data = Path(folder) / "models", Path(folder) / "data"
@@ -73,7 +80,7 @@ def serve() -> Iterator[httpx.Client]:
         api = create_api(answerer, queues, opening(server.settings), server.service)
         server.listen(add_layers(api, server.settings, SIGNER, Readiness()))
         with httpx.Client(base_url=f"{server.url}/api/v1", timeout=600) as client:
-            yield client
+            yield client, answerer
         server.close()
 
 

@@ -2,14 +2,27 @@
 
 from collections.abc import Callable, Iterator
 
+import httpx
 import pytest
 
-from tests.golden.answers import Document, documents, serve
+from bertexplorer.core.ask import Answerer
+from tests.golden.answers import Document, documents, program
 
 Asked = dict[str, Callable[[], Document]]
+Program = tuple[httpx.Client, Answerer]
 
 
 @pytest.fixture(scope="module")
-def asked() -> Iterator[Asked]:
-    with serve() as client:
-        yield documents(client)
+def running() -> Iterator[Program]:
+    with program() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def asked(running: Program) -> Asked:
+    return documents(running[0])
+
+
+@pytest.fixture(scope="module")
+def answerer(running: Program) -> Answerer:
+    return running[1]
