@@ -88,7 +88,7 @@ def no_constant(name: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_any_input_gives_an_answer_or_an_error(answerer: Answerer, view: str) -> None:
-    few = 4 if VIEWS[view].slow else 10
+    few = 3 if VIEWS[view].slow else 8
 
     @hypothesis_settings(max_examples=MANY or few, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
