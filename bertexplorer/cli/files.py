@@ -108,23 +108,13 @@ def best_of(library: CheckpointRegistry, run: str) -> Path | None:
 
 def export_encoder(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     """Write a sentence encoder with its pooling as ONNX."""
-    from bertexplorer.model.load import load
-    from bertexplorer.model.onnx import POOLED, export_onnx
+    from bertexplorer.model.onnx import write_encoder
 
     fetch(library, flags.run)
-    folder = library.get(flags.run, "fp32").folder
-    checkpoint = load(folder, name=flags.run, precision="fp32")  # whose weights are not packed for this processor
+    checkpoint = library.get(flags.run, "fp32")
     out: Path = flags.out
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with watched():
-            export_onnx(checkpoint, partial, head=POOLED)
-        partial.rename(out)
-    except OSError as error:
-        raise ExplorerError(f"{out} cannot be written: {error.strerror}. Choose another path.") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with watched():
+        write_encoder(checkpoint, out)
     print(f"{out}: {checkpoint.name}, with its pooling: {checkpoint.sentence_encoder}", file=sys.stderr)
     print(f"note: give it at most {checkpoint.sentence_tokenizer.max_tokens:,} tokens of a text.", file=sys.stderr)
     return 0

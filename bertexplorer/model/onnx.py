@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
 from bertexplorer.model.sentence_encoder import Dense, SentenceEncoder
 
 OUTPUTS = {  # the first existing head is used -> its outputs
@@ -126,6 +127,26 @@ def export_onnx(checkpoint: Checkpoint, file: Path, *, head: str | None = None) 
     finally:
         chatter.setLevel(before)
     return outputs
+
+
+def write_encoder(checkpoint: Checkpoint, file: Path) -> None:
+    """Write *checkpoint* in fp32 with its pooling to *file*, whole or not at all. Its weights are read again, as those
+    in memory may be rounded, or packed for this processor. Raises ExplorerError for a checkpoint without a folder or a
+    sentence encoder that can be followed, and for a path that cannot be written."""
+    own_of(checkpoint)
+    if checkpoint.folder == Path():
+        raise ExplorerError(f"{checkpoint.name} is in memory alone. Save it to a folder, and load that.")
+    unpacked = load(checkpoint.folder, name=checkpoint.name, precision="fp32", device="cpu", base=checkpoint.base)
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            export_onnx(unpacked, partial, head=POOLED)
+            partial.rename(file)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExplorerError(f"{file} cannot be written: {error.strerror}. Choose another path.") from error
 
 
 def own_of(checkpoint: Checkpoint) -> SentenceEncoder:

@@ -254,6 +254,33 @@ class Bert(Methods):
         vectors = [tokens.vectors for tokens in made]
         return vectors[0] if isinstance(texts, str) else vectors
 
+    def export_onnx(self, path: str | Path) -> Path:
+        """Write the sentence encoder with its pooling as a file for onnxruntime.
+
+        The output `sentence_embedding` is the vector of a text as `encode` makes it: pooled, through the dense layers,
+        scaled. Prompt, lower case and length stay with the program that cuts the text into tokens.
+
+        Args:
+            path: where to write it; a file of that name must not exist.
+
+        Returns:
+            The path.
+
+        Raises:
+            ExplorerError: if the checkpoint's files are not those of a sentence encoder, for a model that is in memory
+                alone, and without the packages onnx and onnxscript.
+
+        Example:
+            >>> bx.load("sentence-transformers/all-MiniLM-L6-v2").export_onnx("minilm.onnx")  # doctest: +SKIP
+        """
+        from bertexplorer.model.onnx import write_encoder
+
+        file = Path(path)
+        if file.exists():
+            raise ExplorerError(f"{file} exists already. Choose another name.")
+        write_encoder(self.checkpoint, file)
+        return file
+
     def similarity(
         self,
         first: str | Sequence[str],

@@ -1,6 +1,7 @@
 """onnxruntime computes the same numbers from the file as the encoder."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 from jaxtyping import config
 
+import bertexplorer as bx
 from bertexplorer import engine
 from bertexplorer.cli import main
 from bertexplorer.engine.collate import collate
@@ -17,6 +19,7 @@ from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.onnx import POOLED, export_onnx
 from bertexplorer.model.sentence_encoder import MODES
+from bertexplorer.python.bert import Bert
 from tests import tiny as recipes
 from tests.conftest import Tiny
 from tests.tolerance import assert_same
@@ -113,3 +116,31 @@ def test_the_command_exports_a_sentence_encoder(tmp_path: Path, capsys: pytest.C
     outputs = onnxruntime.InferenceSession(str(tmp_path / "out.onnx")).get_outputs()
     assert [entry.name for entry in outputs] == ["last_hidden_state", "sentence_embedding"]
     assert main(["export", str(tmp_path / "nothing"), "-o", str(tmp_path / "b.onnx")]) == 2
+
+
+def test_python_writes_the_file_of_the_command(tmp_path: Path) -> None:
+    folder = recipes.write_sentence_encoder(recipes.write(tmp_path / "bert", "bert", num_hidden_layers=1), {})
+    bert = bx.load(folder, precision="bf16")  # whose rounding is not in the file
+    assert bert.export_onnx(tmp_path / "python.onnx") == tmp_path / "python.onnx"
+    assert main(["export", str(folder), "-o", str(tmp_path / "command.onnx")]) == 0
+    ids = np.array([[2, 7, 8, 3]])
+    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    found, wanted = (
+        onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx")).run(["sentence_embedding"], given)[0]
+        for name in ("python", "command")
+    )
+    np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ExplorerError, match="exists already"):
+        bert.export_onnx(tmp_path / "python.onnx")
+
+
+def test_python_writes_no_file_that_it_cannot_make(tiny: Tiny, tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match="no pooling of its own"):
+        bx.load(tiny("bert")).export_onnx(tmp_path / "model.onnx")
+    folder = recipes.write_sentence_encoder(recipes.write(tmp_path / "bert", "bert", num_hidden_layers=1), {})
+    in_memory = Bert(replace(load(folder), folder=Path()))
+    with pytest.raises(ExplorerError, match="is in memory alone"):
+        in_memory.export_onnx(tmp_path / "model.onnx")
+    (tmp_path / "file").touch()
+    with pytest.raises(ExplorerError, match="cannot be written"):
+        bx.load(folder).export_onnx(tmp_path / "file" / "model.onnx")
