@@ -301,11 +301,21 @@ class Walk:
         causes = [Cause(one.about, partial(softmax_of, one.value)) for one in self.score_causes()]
         unmasked = self.scores(masked=False)
         padding, tokens = self.padding, ~self.padding
+
+        def masked_twice(lowest: float) -> Tensor:
+            """A mask that was extended, to 0 and *lowest*, and then once more: (1 - 0) · lowest is added at every
+            token, and the scores lose digits in it."""
+            return (unmasked + lowest).masked_fill(padding, float("-inf")).softmax(dim=-1)
+
         causes += [
             Cause("softmax runs over the queries instead of the keys", lambda: self.scores().softmax(dim=-2)),
             Cause("there is no softmax", self.scores),
             Cause("padding is masked after the softmax", lambda: unmasked.softmax(dim=-1).masked_fill(padding, 0.0)),
             Cause("the mask is multiplied instead of added", lambda: (unmasked * tokens).softmax(dim=-1)),
+            Cause("the mask is extended twice, so the lowest number hides the scores", partial(masked_twice, LOWEST)),
+            Cause(
+                "the mask is extended twice, so -10,000 takes digits from the scores", partial(masked_twice, -10_000.0)
+            ),
             Cause(
                 "1 is added at tokens, where 0 belongs, and 0 at padding", lambda: (unmasked + tokens).softmax(dim=-1)
             ),

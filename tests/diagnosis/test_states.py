@@ -18,6 +18,13 @@ from bertexplorer.errors import ExplorerError
 from tests.conftest import Tiny
 
 
+LOWEST = {  # fault -> what its mask adds at padding
+    "mask extended twice": torch.finfo(torch.float32).min,
+    "mask extended twice of -10,000": -10_000.0,
+    "mask added twice": -10_000.0,
+}
+
+
 class Student(nn.Module):
     """BERT as the course has it; *fault* is what is wrong with it."""
 
@@ -88,6 +95,10 @@ class Student(nn.Module):
             return (scores * mask).softmax(-1)
         if fault == "no mask":
             return scores.softmax(-1)
+        if fault in LOWEST:
+            added = (1 - mask) * LOWEST[fault]
+            again = 2 * added if fault == "mask added twice" else (1 - added) * LOWEST[fault]
+            return (scores + again).softmax(-1)
         return scores.masked_fill(mask == 0, -1e9).softmax(-2 if fault == "softmax over queries" else -1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -137,6 +148,8 @@ FAULTS = {  # fault -> (the first wrong part, a word of the cause)
     "no √k": ("layer 1, the heads' outputs, side by side", "not divided by √k"),
     "√d": ("layer 1, the heads' outputs, side by side", "√d instead of √k"),
     "no mask": ("layer 1, the heads' outputs, side by side", "padding is not masked"),
+    "mask extended twice": ("layer 1, the heads' outputs, side by side", "the lowest number hides the scores"),
+    "mask extended twice of -10,000": ("layer 1, the heads' outputs, side by side", "-10,000 takes digits"),
     "mask after softmax": ("layer 1, the heads' outputs, side by side", "after the softmax"),
     "mask multiplied": ("layer 1, the heads' outputs, side by side", "multiplied"),
     "softmax over queries": ("layer 1, the heads' outputs, side by side", "over the queries"),
@@ -160,6 +173,12 @@ def test_a_module_without_fault(tiny: Tiny) -> None:
     assert len(answer.rows) == 2 + 3 * 12
     model = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32)
     assert not bx.doctor_states(folder, model.eval()).first
+
+
+def test_a_mask_that_is_added_twice_changes_nothing(tiny: Tiny) -> None:
+    """The weight of padding is 0 by one of -10,000 as by two."""
+    answer = bx.doctor_states(tiny("bert"), Student(tiny("bert"), "mask added twice"))
+    assert not answer.first, answer.said
 
 
 @pytest.mark.parametrize("fault", FAULTS)
