@@ -32,6 +32,7 @@ NEAR = 0.1  # beyond this, no precision is tried
 AHEAD = 3.0  # a recipe is ahead of another one if that is so many times farther from a vector
 EXPLAINED = 3.0  # a precision explains a distance if it makes it so many times smaller
 USUAL = 3.0  # … or, if its errors depend on the order of sums, if it moves our own vectors nearly as far
+UNLIKE = 4.0  # a precision moves one of the nearest recipes at most so many times as far as another
 SHUFFLED = 0.02  # a vector nearer than this to that of another text belongs to it
 KEPT = 40  # recipes that are tried on the texts that confirm
 PRECISE = 10  # of these, that are tried in other precisions
@@ -280,6 +281,7 @@ class Search:
         rows = list(nearest[0].distances)
         finding = [row for row in rows if row not in confirming]
         several = [one for one in nearest[:PRECISE] if one.distances.keys() >= set(rows)]
+        plain = several[0]
 
         def compute(precision: str) -> tuple[list[Candidate], Candidate]:
             """(the recipes in *precision*, nearest first; the nearest in fp32)"""
@@ -289,21 +291,24 @@ class Search:
             return computed, next(one for one in several if one.recipe == recipe)
 
         # 1. Weights in int8 are rounded in one way, so the same rounding must bring ours much nearer.
-        in_int8, plain = compute("int8")
-        if plain.mean(confirming) >= EXPLAINED * in_int8[0].mean(confirming):
-            return in_int8
+        # The other recipes are computed only if it does so at all for the nearest one.
+        (rounded,) = self.compute([plain], confirming, "int8")
+        if rounded.mean(confirming) < plain.mean(confirming):
+            in_int8, nearest_plain = compute("int8")
+            if nearest_plain.mean(confirming) >= EXPLAINED * in_int8[0].mean(confirming):
+                return in_int8
         # 2. The errors of bf16 depend on the order of sums, so only their size can be compared.
-        in_bf16, plain = compute("bf16")
-        if plain.mean(confirming) <= USUAL * self.moved(plain.recipe, "bf16", confirming):
-            return in_bf16
+        if UNLIKE * USUAL * self.moved(plain.recipe, "bf16", confirming) >= plain.mean(confirming):
+            in_bf16, nearest_plain = compute("bf16")
+            if nearest_plain.mean(confirming) <= USUAL * self.moved(nearest_plain.recipe, "bf16", confirming):
+                return in_bf16
         return []
 
     def moved(self, recipe: Recipe, precision: str, rows: Sequence[int]) -> float:
         """How far *precision* moves our own vectors of *rows*, on average."""
         key = key_of(recipe)
-        exact = {row: vectors[key] for row, vectors in self.vectors(recipe.reading, rows)}
-        moved = {row: vectors[key] for row, vectors in self.vectors(recipe.reading, rows, precision)}
-        return float(np.mean([float(self.far(moved[row], exact[row])) for row in rows]))
+        exact, moved = (self.kept_vectors(recipe.reading, rows, kind) for kind in ("fp32", precision))
+        return float(np.mean([float(self.far(moved[row][key], exact[row][key])) for row in rows]))
 
     def with_scaling(self, candidate: Candidate) -> Recipe:
         """The recipe of *candidate*, with what the lengths of the given vectors say."""
