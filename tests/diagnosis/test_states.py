@@ -17,7 +17,6 @@ from bertexplorer.cli import main
 from bertexplorer.errors import ExplorerError
 from tests.conftest import Tiny
 
-
 LOWEST = {  # fault -> what its mask adds at padding
     "mask extended twice": torch.finfo(torch.float32).min,
     "mask extended twice of -10,000": -10_000.0,
