@@ -291,8 +291,9 @@ class Search:
             return computed, next(one for one in several if one.recipe == recipe)
 
         # 1. Weights in int8 are rounded in one way, so the same rounding must bring ours much nearer.
-        # The other recipes are computed only if it does so at all for the nearest one.
-        (rounded,) = self.compute([plain], confirming, "int8")
+        # The other recipes are computed only if it does so at all for the nearest one. All rows, as activations are
+        # rounded batch by batch: what is remembered of fewer rows would be rounded otherwise.
+        (rounded,) = self.compute([plain], rows, "int8")
         if rounded.mean(confirming) < plain.mean(confirming):
             in_int8, nearest_plain = compute("int8")
             if nearest_plain.mean(confirming) >= EXPLAINED * in_int8[0].mean(confirming):
