@@ -315,8 +315,8 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         pick: words that the analysis is about, or spans (side, start, end)
         show: Show (gallery: the best head for each pattern; map: heads that behave alike are close together; claim: measured on sentences of your own)
         pattern: Pattern (main role: what the attention goes to, special tokens left out)
-        sentences: Sentences of a claim (one a line: The {animal} slept because [it] was tired. Does the head look from [ ] to { }? Empty: objects and their verbs)
-        head: Head of a claim (such as 4·3; empty: the best on every second sentence)
+        sentences: Sentences of a claim (one a line: The {animal} slept because [it] was tired. It looks from [ ] to { }. 4 or more; empty: objects and verbs)
+        head: Head of a claim (such as 4·3; empty: half of the sentences pick one, half judge it)
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
@@ -575,7 +575,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         same_document: Of these, same document, 0 to 1 (else B is from another one)
         roll: Roll, 1 to 1000 (another number draws again)
     """
-def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is right', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """An evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval.
     Score each of *rows*, of the pairs that were typed, or of the built-in suite. *text* is not read.
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
@@ -584,7 +584,7 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         suite: Suite (built in; or upload rows of your own)
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
-        pairs: Pairs of your own (one a line, in place of the suite, such as {She|He} is a {nurse|cook}.)
+        pairs: Pairs of your own (one a line, in place of the suite. {He|She} is a {nurse|cook}. makes two)
         pairs_mean: Of these pairs (what is counted: how often the first is preferred)
         scoring: Score pairs by (the second needs pairs that differ in one piece)
         most: Cases at most, 1 to 1000 (the same number of each category)
@@ -663,6 +663,6 @@ class Methods:
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
-    def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is the stereotype', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is right', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def counterfactuals(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result: ...

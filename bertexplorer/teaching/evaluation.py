@@ -1,7 +1,9 @@
-"""How good a head is on sentences that it was not fitted on: each is left out in turn, and the ridge is chosen anew
-without it.
+"""How good a head is on sentences that it was not fitted on: one of each box is left out at a time, and the ridge is
+chosen anew without them.
 
-Equal sentences are left out together. With more than ALONE different sentences, PARTS parts are left out in turn.
+If one alone were left out, its own box would be the smaller one each time, and a head that knows nothing would always
+name another. Equal sentences are left out together. With more than ONE_EACH different sentences in a box, PARTS parts
+are left out in turn.
 web/static/teach/evaluation.js computes the same; both are held to tests/cases/teaching.json."""
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from jaxtyping import Float, Int
 from bertexplorer.teaching.head import LinearHead, fit
 
 RIDGES = (1.0, 0.1, 0.01, 0.001)
-ALONE = 60  # different sentences that are left out one by one
+ONE_EACH = 30  # different sentences of a box, up to which one of each box is left out at a time
 PARTS = 10  # in which more of them are left out
 INNER = 4  # parts in which the ridge is chosen
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
@@ -68,8 +70,9 @@ def left_out_in_turn(
     vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], groups: Sequence[int], boxes: int
 ) -> Float[np.ndarray, "n k"]:
     """For each row the probabilities of a head that was fitted without it, with a ridge that was chosen without it."""
-    different = len(set(groups))
-    part = np.array(groups) if different <= ALONE else split(groups, labels, PARTS)
+    one_each = split(groups, labels, len(labels))
+    parts = int(one_each.max()) + 1  # as many as the largest box has different sentences
+    part = one_each if parts <= ONE_EACH else split(groups, labels, PARTS)
     result = np.zeros((len(labels), boxes))
     for left_out in np.unique(part):
         test = part == left_out

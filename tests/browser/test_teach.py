@@ -58,6 +58,7 @@ def test_a_pupil_teaches_it_and_fools_it(page: Page, tmp_path: Path) -> None:
     expect(page.locator("bx-teach .trial bx-figure").first).to_contain_text(f"{100 * wanted[1]:.0f} %")
     other = "garden" if wanted[0] == "kitchen" else "kitchen"
     page.locator("bx-teach .belongs").get_by_role("button", name=other).click()
+    expect(page.locator("bx-teach .message")).to_contain_text(f"Added to “{other}”")
     expect(page.locator("bx-teach .trial .summary")).to_have_text("1 sentence fooled it so far.")
     expect(page.locator("bx-teach textarea").nth(int(other == "garden"))).to_have_value(
         "\n".join([*(GARDEN if other == "garden" else KITCHEN), "The gardener cooks soup."])
@@ -111,6 +112,14 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
             expect(page.locator("bx-teach .message")).to_contain_text(words)
         page.locator("bx-teach").get_by_role("button", name="Undo").click()
         expect(page.get_by_label("Name of box 1")).to_have_value(MARKUP[:60])
+        list_of_sets = page.get_by_label("Boxes to begin with")
+        list_of_sets.focus()
+        list_of_sets.press("ArrowDown")  # of a closed list: nothing is taken until Enter
+        expect(page.get_by_label("Name of box 1")).to_have_value(MARKUP[:60])
+        list_of_sets.press("Enter")
+        expect(page.get_by_label("Name of box 1")).to_have_value("kitchen")
+        try_sentence(page, "The soup has to boil  for an HOUR.")
+        expect(page.locator("bx-teach .message")).to_contain_text("It has learned this sentence")
 
 
 def test_it_is_folded_where_a_run_is_shown(browser: Browser, address: str) -> None:

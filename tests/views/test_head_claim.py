@@ -78,13 +78,13 @@ def test_words_and_signs_are_set_apart() -> None:
 @pytest.mark.parametrize(
     ("typed", "head", "said"),
     [
-        ("The [cat] {sat}.", "", "There are 1 sentences; wanted 4 to 200"),
+        ("The [cat] {sat}.", "", "Given: 1 sentence; wanted 4 to 200"),
         ("A [cat] sat.\n" * 4, "", "Line 1 is"),
         ("A [cat] {sat} [here].\n" * 4, "", "wanted one word in brackets"),
         ("A [big cat] {sat}.\n" * 4, "", "wanted one word in brackets"),
         ("The [cat] {sat}.\n" * 4, "99·1", "99"),
         ("The [cat] {sat}.\n" * 4, "1·1, 1·2", "a claim is about one head"),
-        ("The [cat] {sat}.\n" * 201, "", "There are 201 sentences"),
+        ("The [cat] {sat}.\n" * 201, "", "Given: 201 sentences"),
         ("The [cat] {sat} " + "and sat " * 200 + "\n" + "The [cat] {sat}.\n" * 3, "", "cannot be read word by word"),
     ],
 )

@@ -36,6 +36,8 @@ def test_further_braces_make_pairs_of_their_own() -> None:
         ("A cat.", "Line 1 is 'A cat.'; wanted two sentences"),
         ("One. | Two.\nA | B | C", "Line 2 is"),
         ("A cat. |", "wanted two sentences"),
+        ("The {cat|dog sleeps.", "Line 1 is .*a brace has no partner"),
+        ("The {cat} or {a|b}.", "a brace has no partner, or no | within"),
         ("{a|b|c} cat", "Line 1 has 3 words in its first braces; wanted two"),
         (" \n", "No pairs were typed"),
         ("{a|b} " + "{c|d|e|f} " * 6, "more than 1,000 pairs"),
@@ -59,7 +61,8 @@ def test_typed_pairs_are_scored_as_those_of_a_file(tiny: Tiny) -> None:
         [row[name] for name in kept] for row in of_file.rows
     ]
     assert "prefers the better sentence" in typed.said
-    assert "prefers the stereotype" in bert.suite(pairs="The {cat|dog} sat.").said
+    stereotype = bert.suite(pairs="The {cat|dog} sat.", pairs_mean="the first is the stereotype")
+    assert "prefers the stereotype" in stereotype.said
 
 
 def test_the_command_scores_them_in_a_folder(tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.finetuning.compare import wilson
 from bertexplorer.views.head_roles.head_relations import FARTHEST, Read, is_right, read
 from bertexplorer.views.head_roles.sample_relations import RelatedSentence
+from bertexplorer.wording import counted
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -146,8 +147,8 @@ def parse_sentences(typed: str) -> list[tuple[int, RelatedSentence]]:
     lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
     if not FEWEST <= len(lines) <= MOST:
         raise ExplorerError(
-            f"There are {len(lines)} sentences; wanted {FEWEST} to {MOST}, one a line, with the word that looks in "
-            f"brackets and the word that it looks at in braces, such as: {EXAMPLE}"
+            f"Given: {counted(len(lines), 'sentence')}; wanted {FEWEST} to {MOST}, one a line, with the word that "
+            f"looks in brackets and the word that it looks at in braces, such as: {EXAMPLE}"
         )
     return [(number, parse(line, number)) for number, line in lines]
 

@@ -58,10 +58,12 @@ class Options:
         Option(
             "Sentences of a claim",
             several=True,
-            info=f"one a line: {EXAMPLE} Does the head look from [ ] to {{ }}? Empty: objects and their verbs",
+            info=f"one a line: {EXAMPLE} It looks from [ ] to {{ }}. 4 or more; empty: objects and verbs",
         ),
     ] = ""
-    head: Annotated[str, Option("Head of a claim", info="such as 4·3; empty: the best on every second sentence")] = ""
+    head: Annotated[
+        str, Option("Head of a claim", info="such as 4·3; empty: half of the sentences pick one, half judge it")
+    ] = ""
     on: Annotated[Literal["sample", "this text"], Option("Measured on", info="sample: 20 plain sentences")] = "sample"
 
 

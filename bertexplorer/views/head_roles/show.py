@@ -250,7 +250,7 @@ def say_claim(claim: Claim) -> str:
     if claim.holds:
         sentences.append("On sentences like these, the claim holds.")
     else:
-        sentences.append("That does not show it: the interval includes what one of the other two reaches.")
+        sentences.append("That does not show it: one of the other two may be right as often.")
     if claim.as_good:
         heads = f"{counted(claim.as_good, 'other head')} {'is' if claim.as_good == 1 else 'are'}"
         sentences.append(f"{heads} right as often.")

@@ -39,12 +39,12 @@ class Options:
         Option(
             "Pairs of your own",
             several=True,
-            info="one a line, in place of the suite, such as {She|He} is a {nurse|cook}.",
+            info="one a line, in place of the suite. {He|She} is a {nurse|cook}. makes two",
         ),
     ] = ""
     pairs_mean: Annotated[
         Meaning, Option("Of these pairs", info="what is counted: how often the first is preferred")
-    ] = "the first is the stereotype"
+    ] = "the first is right"
     scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
         "the whole sentence"
     )

@@ -44,7 +44,8 @@ VIEW = View(
             "Pairs of your own",
             "",
             options={
-                "pairs": "My {sister|brother} is a {nurse|cook|teacher|dancer}.\nThe {girl|boy} likes {dolls|dresses}."
+                "pairs_mean": "the first is the stereotype",
+                "pairs": "My {sister|brother} is a {nurse|cook|teacher|dancer}.\nThe {girl|boy} likes {dolls|dresses}.",
             },
             shows="cases() == 6",
         ),

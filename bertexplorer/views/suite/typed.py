@@ -44,6 +44,8 @@ def pairs_of(line: str, number: int) -> Iterator[tuple[str, str, str]]:
     """(first sentence, second sentence, category) for each pair of a *line*."""
     parts = SLOT.split(line)  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
+    if any(brace in part for part in parts[::2] for brace in "{}"):
+        raise ExplorerError(f"Line {number} is {line!r:.60}; a brace has no partner, or no | within. Write {{She|He}}.")
     if not slots:
         sentences = [sentence.strip() for sentence in line.split("|")]
         if len(sentences) != 2 or not all(sentences):

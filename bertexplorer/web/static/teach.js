@@ -2,17 +2,27 @@
 // in the browser, anew at each change. Nothing is uploaded to be kept.
 import { ask } from "./backend.js";
 import "./figure.js";
-import { grow, h, onEnter, save, unbroken } from "./kit.js";
+import { choosing, grow, h, onEnter, save, unbroken } from "./kit.js";
 import { saveAsFile } from "./hand_in.js";
 import { colour } from "./marks_parts.js";
 import { argmax } from "./numbers.js";
 import { drawing } from "./picture.js";
 import { counted, percent, quote } from "./site/wording.js";
-import { FEWEST, MOST, fromFile, fromTable, oddities, rowsOf, toFile } from "./teach/boxes.js";
+import {
+  FEWEST,
+  MOST,
+  fromFile,
+  fromTable,
+  linesOf,
+  nameOf,
+  oddities,
+  rowsOf,
+  toFile,
+} from "./teach/boxes.js";
 import { probabilities, pulls } from "./teach/linear_head.js";
 import * as report from "./teach/report.js";
 import { SETS, boxesOf } from "./teach/sets.js";
-import { words } from "./teach/words.js";
+import { sameSentence, words } from "./teach/words.js";
 
 /** @import { Head } from "./teach/linear_head.js" */
 /** @import { Box, Rows } from "./teach/boxes.js" */
@@ -24,6 +34,7 @@ const MOST_WORDS = 40; // of a tried sentence, that are hidden in turn
 const EXAMPLES = 3; // that pull a tried sentence most, to either side
 const MAP = "A map of the sentences: what lies close is alike to BERT";
 const WIDE = 720; // pixels of a picture in a file
+const SMALL = 0.01; // a change of the probability that decides nothing
 const MASK = "[MASK]"; // which every checkpoint reads as its own
 
 class Teach extends HTMLElement {
@@ -31,6 +42,8 @@ class Teach extends HTMLElement {
   #tried = ""; // the sentence that was tried last
   /** @type {{sentence: string, said: string, box: string}[]} what the head said otherwise than a person */
   #fooled = [];
+  /** @type {Box[][]} the boxes of before, the latest last */
+  #former = [];
   #vectors = new Map(); // sentence -> its vector
   /** @type {Map<string, number[]>} a tried sentence -> the probability of each box */
   #answers = new Map();
@@ -85,6 +98,11 @@ class Teach extends HTMLElement {
     );
     this.#draw();
     this.#learn();
+    addEventListener("storage", ({ key }) => {
+      if (key === KEPT)
+        this.notice.textContent =
+          "The boxes were changed in another tab. Reload this one to take them; what you type here takes their place.";
+    });
   }
 
   // What a person does.
@@ -94,15 +112,15 @@ class Teach extends HTMLElement {
       "select",
       {
         "aria-label": "Boxes to begin with",
-        onchange: ({ target }) => {
-          this.#replace(target.value === "empty" ? empty() : boxesOf(target.value));
-          target.value = "";
-        },
       },
       h("option", { value: "" }, "Begin with …"),
       Object.keys(SETS).map((name) => h("option", { value: name }, name)),
       h("option", { value: "empty" }, "two empty boxes"),
     );
+    choosing(sets, (set) => {
+      if (set) this.#replace(set === "empty" ? empty() : boxesOf(set));
+      sets.value = "";
+    });
     const file = h("input", {
       type: "file",
       hidden: true,
@@ -122,22 +140,28 @@ class Teach extends HTMLElement {
       h("button", { type: "button", onclick: () => this.#savePage() }, "Save as a page"),
       this.finetunes &&
         h("button", { type: "button", onclick: () => this.#finetune() }, "Fine-tune it…"),
-      (this.back = h("button", { type: "button", hidden: true }, "Undo")),
+      (this.back = h(
+        "button",
+        { type: "button", disabled: true, onclick: () => this.#undo() },
+        "Undo",
+      )),
       file,
     );
   }
 
   /** Take other *boxes*. Those of before come back with Undo. */
   #replace(boxes) {
-    const before = this.#boxes;
-    this.back.hidden = false;
-    this.back.onclick = () => {
-      this.#boxes = before;
-      this.back.hidden = true;
-      this.#changed();
-      this.#draw();
-    };
+    this.#former.push(this.#boxes.map((box) => ({ ...box })));
+    this.back.disabled = false;
     this.#boxes = boxes;
+    this.#changed();
+    this.#draw();
+  }
+
+  #undo() {
+    this.#boxes = this.#former.pop() ?? this.#boxes;
+    this.back.disabled = !this.#former.length;
+    this.notice.textContent = "";
     this.#changed();
     this.#draw();
   }
@@ -213,17 +237,16 @@ class Teach extends HTMLElement {
           h("li", {}, `${quote(sentence)}: ${report.answerSaid(boxes, shares)}`),
         ),
       ),
-      h("p", {}, report.fooledSaid(this.#fooled.length)),
+      h("p", {}, report.fooledSaid(this.#fools())),
       h("p", { class: "hint" }, `Vectors of ${this.#by.checkpoint}, ${this.#by.revision}.`),
     ]);
   }
 
   /** Hand the rows on to a run, which changes the encoder, too. */
   #finetune() {
-    const { sentences, labels } = rowsOf(this.#boxes),
-      quoted = (/** @type {string} */ cell) => `"${cell.replaceAll('"', '""')}"`,
-      rows = sentences.map((sentence, i) =>
-        [sentence, this.#boxes[labels[i]].name].map(quoted).join(),
+    const quoted = (/** @type {string} */ cell) => `"${cell.replaceAll('"', '""')}"`,
+      rows = this.#boxes.flatMap((box) =>
+        linesOf(box.text).map((sentence) => [sentence, box.name].map(quoted).join()),
       );
     const file = new File([["text,label", ...rows].join("\n")], "boxes.csv", { type: "text/csv" });
     this.dispatchEvent(new CustomEvent("finetune", { detail: file }));
@@ -288,7 +311,9 @@ class Teach extends HTMLElement {
   #count() {
     const rows = rowsOf(this.#boxes);
     this.boxes.querySelectorAll(".count").forEach((place, box) => {
-      place.textContent = counted(rows.labels.filter((label) => label === box).length, "sentence");
+      const all = linesOf(this.#boxes[box].text).length,
+        used = rows.labels.filter((label) => label === box).length;
+      place.textContent = `${counted(all, "sentence")}${used < all ? `, ${used} used` : ""}`;
     });
     this.odd.replaceChildren(...oddities(this.#boxes).map((words) => h("li", {}, words)));
   }
@@ -322,8 +347,8 @@ class Teach extends HTMLElement {
 
   // Learning.
 
-  /** The vectors of *sentences*, in their order. */
-  async #encode(sentences) {
+  /** The vectors of *sentences*, in their order. *quiet*: what is odd about them is not said. */
+  async #encode(sentences, { quiet = false } = {}) {
     const missing = [...new Set(sentences)].filter((sentence) => !this.#vectors.has(sentence));
     if (missing.length) {
       const { checkpoint, precision } = this.opening;
@@ -334,7 +359,7 @@ class Teach extends HTMLElement {
       if (status !== 200) throw new Error(answer.detail);
       missing.forEach((sentence, i) => this.#vectors.set(sentence, answer.vectors[i]));
       this.#by = answer.encoder;
-      this.notice.textContent = answer.notes.join(" ");
+      if (!quiet) this.notice.textContent = answer.notes.join(" ");
     }
     return sentences.map((sentence) => this.#vectors.get(sentence));
   }
@@ -446,8 +471,10 @@ class Teach extends HTMLElement {
   async #try(typed) {
     const sentence = typed.trim();
     this.#tried = sentence;
-    this.score.textContent = report.fooledSaid(this.#fooled.length);
+    this.score.textContent = report.fooledSaid(this.#fools());
     const learned = this.#learned;
+    if (sentence) this.notice.textContent = "";
+    if (sentence && !learned) this.notice.textContent = "Put sentences into two boxes first.";
     this.shares.hidden = !sentence || !learned;
     if (!sentence || !learned) {
       this.belongs.replaceChildren();
@@ -461,6 +488,8 @@ class Teach extends HTMLElement {
       const said = report.answerSaid(learned.boxes, shares);
       this.#answers.set(sentence, shares);
       await this.shares.show(report.shareFigure(learned.boxes, shares), said);
+      if (learned.rows.sentences.some((one) => sameSentence(one) === sameSentence(sentence)))
+        this.notice.textContent = "It has learned this sentence. Try one that is in no box.";
       this.#ask(sentence, argmax(shares));
       await this.#explain(sentence, vector, shares, learned);
     } catch (error) {
@@ -468,24 +497,29 @@ class Teach extends HTMLElement {
     }
   }
 
+  /** How many of the sentences that fooled it still stand in a box. */
+  #fools() {
+    const { sentences } = rowsOf(this.#boxes);
+    return this.#fooled.filter(({ sentence }) => sentences.includes(sentence)).length;
+  }
+
   /** Ask where *sentence* belongs; the answer becomes an example. *box*: what the head said. */
   #ask(sentence, box) {
     const add = (own) => {
-      const { name } = this.#boxes[own];
-      this.#boxes[own].text = [this.#boxes[own].text.trimEnd(), sentence]
-        .filter(Boolean)
-        .join("\n");
+      const name = nameOf(this.#boxes[own].name, own);
+      const boxes = this.#boxes.map((box) => ({ ...box }));
+      boxes[own].text = [boxes[own].text.trimEnd(), sentence].filter(Boolean).join("\n");
       if (own !== box) this.#fooled.push({ sentence, said: this.#boxes[box].name, box: name });
       this.#tried = this.field.value = "";
-      this.#changed();
-      this.#draw();
+      this.#replace(boxes);
+      this.notice.textContent = `Added to ${quote(name)}: ${sentence}`;
       this.#try("");
       this.field.focus();
     };
     this.belongs.replaceChildren(
-      h("span", {}, "It belongs to"),
+      h("span", {}, "Which box is right?"),
       ...this.#boxes.map(({ name }, own) =>
-        h("button", { type: "button", onclick: () => add(own) }, name),
+        h("button", { type: "button", onclick: () => add(own) }, nameOf(name, own)),
       ),
     );
   }
@@ -497,7 +531,7 @@ class Teach extends HTMLElement {
     const hidden = found.map(
       ({ start, end }) => sentence.slice(0, start) + MASK + sentence.slice(end),
     );
-    const vectors = await this.#encode(hidden);
+    const vectors = await this.#encode(hidden, { quiet: true });
     if (sentence !== this.#tried || learned !== this.#learned) return;
     hidden.forEach((each) => this.#vectors.delete(each));
     const changes = found.map(({ text }, i) => ({
@@ -507,6 +541,9 @@ class Teach extends HTMLElement {
     const { rows, head, ridge, boxes } = learned,
       pulled = pulls(head, ridge, learned.vectors, rows.labels, box, vector),
       order = pulled.map((_, i) => i).sort((a, b) => pulled[b] - pulled[a]);
+    // An example pulls to its own box what it is like, and elsewhere what it is unlike; the latter says little to a person.
+    const there = order.filter((i) => pulled[i] > 0 && rows.labels[i] === box),
+      away = order.filter((i) => pulled[i] < 0 && rows.labels[i] !== box).reverse();
     const list = (title, places) =>
       places.length && [
         h("h4", {}, title),
@@ -518,20 +555,14 @@ class Teach extends HTMLElement {
       ];
     const figure = h("bx-figure");
     this.why.replaceChildren(
-      h("h4", {}, `What each word does for ${quote(boxes[box].name)}`),
+      h("h4", {}, `What each word does for ${quote(nameOf(boxes[box].name, box))}`),
+      changes.every(({ change }) => Math.abs(change) < SMALL)
+        ? h("p", {}, "No single word decides it.")
+        : "",
       figure,
       ...[
-        list(
-          "Examples that pull it there",
-          order.slice(0, EXAMPLES).filter((i) => pulled[i] > 0),
-        ),
-        list(
-          "Examples that pull it away",
-          order
-            .slice(-EXAMPLES)
-            .reverse()
-            .filter((i) => pulled[i] < 0),
-        ),
+        list("Examples of this box that it is like", there.slice(0, EXAMPLES)),
+        list("Examples of another box that it is like", away.slice(0, EXAMPLES)),
       ]
         .flat()
         .filter(Boolean),

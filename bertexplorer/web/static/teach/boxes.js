@@ -17,11 +17,17 @@ export const KIND = "bert-explorer-teach",
  *  @param {Box} box */
 export const sentencesOf = ({ text }) => linesOf(text).filter((line) => line.length <= LONGEST);
 
-const linesOf = (text) =>
+/** The sentences of a *text*, one a line.
+ *  @param {string} text */
+export const linesOf = (text) =>
   text
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter(Boolean);
+
+/** The name of a box, also of one that has none.
+ *  @param {string} name @param {number} box */
+export const nameOf = (name, box) => name.trim() || `box ${box + 1}`;
 
 /** The rows of *boxes* to learn from: {sentences, labels, groups}. Sentences that are the same but for case and spaces have one group.
  *  Of more than MOST_SENTENCES, each box keeps its first ones, as many from every box as there is room for.
@@ -106,7 +112,7 @@ export function fromFile(content) {
     file = JSON.parse(content);
   } catch {
     throw new Error(
-      "This is no file of boxes: it is not JSON, or it was cut. Save it again, and open that.",
+      "This is no file of boxes: it is not JSON, or it was cut. Open one that Save wrote, or a CSV that begins with text,label.",
     );
   }
   if (file?.kind !== KIND)
@@ -144,14 +150,16 @@ export function fromFile(content) {
 /** The boxes of a table with the columns text (or sentence) and label. Throws an Error with a sentence for a person.
  *  @param {string} content @returns {Box[]} */
 export function fromTable(content) {
-  const separator = content.slice(0, content.indexOf("\n") >>> 0).includes("\t") ? "\t" : ",",
+  const first = content.slice(0, content.indexOf("\n") >>> 0),
+    separator =
+      ["\t", ";"].find((sign) => first.split(sign).length > first.split(",").length) ?? ",",
     [head = [], ...rows] = cellsOf(content.replace(/^\ufeff/, ""), separator),
     names = head.map((name) => name.trim().toLowerCase()),
     text = names.findIndex((name) => ["text", "sentence"].includes(name)),
     label = names.indexOf("label");
   if (text < 0 || label < 0)
     throw new Error(
-      `The table has the columns ${names.join(", ").slice(0, 100) || "–"}; wanted text and label.`,
+      `The table has the columns ${names.join(", ").slice(0, 100) || "–"}; wanted a first line with text and label, such as: text,label`,
     );
   /** @type {Map<string, string[]>} */
   const lists = new Map();

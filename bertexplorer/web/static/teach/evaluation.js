@@ -1,14 +1,15 @@
 // @ts-check
-// How good a head is on sentences that it was not fitted on: each is left out in turn, and the ridge is chosen anew without it. Equal
-// sentences are left out together. With more than ALONE different sentences, PARTS parts are left out in turn. The package computes the
-// same (bertexplorer/teaching/evaluation.py); both are held to tests/cases/teaching.json.
+// How good a head is on sentences that it was not fitted on: one of each box is left out at a time, and the ridge is chosen anew without
+// them. If one alone were left out, its own box would be the smaller one each time, and a head that knows nothing would always name
+// another. Equal sentences are left out together. With more than ONE_EACH different sentences in a box, PARTS parts are left out in turn.
+// The package computes the same (bertexplorer/teaching/evaluation.py); both are held to tests/cases/teaching.json.
 import { expanded, fit, probabilities, reduced } from "./linear_head.js";
 
 /** @import { Head, Vector } from "./linear_head.js" */
 /** @typedef {{labels: number[], groups: number[], boxes: number}} Rows  The box of each row; rows that are equal have one group. */
 
 export const RIDGES = [1, 0.1, 0.01, 0.001];
-export const ALONE = 60; // different sentences that are left out one by one
+export const ONE_EACH = 30; // different sentences of a box, up to which one of each box is left out at a time
 const PARTS = 10, // in which more of them are left out
   INNER = 4, // parts in which the ridge is chosen
   LEAST = 1e-6; // of a probability, so that its logarithm is finite
@@ -83,10 +84,11 @@ export function fitWithRidge(vectors, rows) {
  *  @param {Vector[]} vectors @param {Rows} rows */
 export function leftOutInTurn(vectors, rows) {
   const { coordinates } = reduced(vectors),
-    alone = new Set(rows.groups).size <= ALONE;
+    oneEach = split(rows, rows.labels.length),
+    parts = Math.max(...oneEach) + 1; // as many as the largest box has different sentences
   /** @type {number[][]} */
   const result = [];
-  for (const { test, train } of divisions(alone ? rows.groups : split(rows, PARTS))) {
+  for (const { test, train } of divisions(parts <= ONE_EACH ? oneEach : split(rows, PARTS))) {
     const known = at(coordinates, rows, train),
       ridge = chooseRidge(known.vectors, known.rows),
       head = fit(known.vectors, known.rows.labels, rows.boxes, ridge);

@@ -1,6 +1,7 @@
 // What is said about what was learned, and its figures.
 import { argmax } from "../numbers.js";
 import { counted, percent } from "../site/wording.js";
+import { nameOf } from "./boxes.js";
 import { interval } from "./evaluation.js";
 
 /** @import { Figure } from "../types.d.ts" */
@@ -36,7 +37,7 @@ export function tooFew({ labels, groups }, boxes) {
 export function said({ right, count }, words, largest) {
   const { low, high } = interval(right, count);
   const sentences = [
-    `Each sentence was left out in turn: ${right} of ${count} then land in their own box, ${percent(right / count)} (95 % interval ${percent(low)} to ${percent(high)}).`,
+    `One sentence of each box was left out at a time: ${right} of ${count} then land in their own box, ${percent(right / count)} (95 % interval ${percent(low)} to ${percent(high)}).`,
     `Counting words, without BERT, gets ${words.right}; always naming the largest box gets ${largest}.`,
   ];
   if (low <= largest / count)
@@ -72,7 +73,7 @@ export const shareFigure = (boxes, shares) =>
     low: 0,
     high: 1,
     bars: boxes.map(({ name }, box) => ({
-      label: name,
+      label: nameOf(name, box),
       value: shares[box],
       text: percent(shares[box]),
       tone: TONES[box],
@@ -108,7 +109,7 @@ export const mapFigure = (rows, places) =>
 /** What is said of a tried sentence. */
 export const answerSaid = (boxes, shares) => {
   const best = argmax(shares);
-  return `${percent(shares[best])} “${boxes[best].name}”.`;
+  return `${percent(shares[best])} “${nameOf(boxes[best].name, best)}”.`;
 };
 
 export const fooledSaid = (count) =>
