@@ -38,11 +38,12 @@ PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 TAKEN = {  # by other functions, commands, routes and modules of ours; a test compares it with them
     "analyse", "analysis", "answers", "api", "app", "blocks", "charts", "checkpoint", "checkpoints", "class",
     "classroom", "cli", "cluster", "compare", "completion", "control", "core", "csv_safety", "diagnosis", "doctor",
-    "doctor_states", "encode", "encode_batches", "encode_tokens", "engine", "errors", "experiments", "export", "files",
-    "from_transformers", "gradio_app", "interrupt", "learn", "lectures", "lesson", "lessons", "lines", "load",
-    "locks", "mcp", "model", "name", "options", "page", "pretrain", "python", "result", "rows", "runs", "serve",
-    "server", "settings", "shared", "similarity", "site", "store", "suites", "tasks", "teach", "teaching", "tokenize",
-    "train", "training", "trials", "version", "view", "views", "web", "widget", "wording", "worker",
+    "doctor_states", "encode", "encode_batches", "encode_tokens", "engine", "errors", "experiments", "export",
+    "export_onnx", "files", "from_transformers", "gradio_app", "interrupt", "learn", "lectures", "lesson",
+    "lessons", "lines", "load", "locks", "mcp", "model", "name", "options", "page", "pretrain", "python", "result",
+    "rows", "runs", "serve", "server", "settings", "shared", "similarity", "site", "store", "suites", "tasks",
+    "teach", "teaching", "tokenize", "train", "training", "trials", "version", "view", "views", "web", "widget",
+    "wording", "worker",
 }  # fmt: skip
 SETTINGS_TAKEN = {  # by what every analysis takes, in Python, on the command line and in a link
     "against", "all", "analysis", "checkpoint", "command", "figure", "help", "hidden", "json", "mask", "pair",

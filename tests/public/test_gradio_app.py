@@ -161,7 +161,8 @@ def test_a_form_has_the_fields_that_its_view_takes() -> None:
     assert VIEWS["next-sentence"].takes == ("text", "pair")
     assert VIEWS["attention"].takes == ("text", "pair", "pick")
     assert VIEWS["suite"].takes == ()
-    assert [setting.name for setting in VIEWS["suite"].settings] == ["suite", "scoring", "most"], "rows is an upload"
+    settings = [setting.name for setting in VIEWS["suite"].settings]
+    assert settings == ["suite", "pairs", "pairs_mean", "scoring", "most"], "rows is an upload"
 
 
 @pytest.mark.parametrize("code", re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.DOTALL | re.MULTILINE))

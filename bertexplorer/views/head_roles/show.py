@@ -53,12 +53,6 @@ VIEW = View(
             shows='heads_with("broad") < 0.5 * all_heads() and heads_with("[CLS]") < 0.2 * all_heads()',
         ),
         Example(
-            "Previous token",
-            "The keys to the cabinet [MASK] on the table.",
-            options={"pattern": "previous"},
-            shows='role(1, 3) == "previous"',
-        ),
-        Example(
             "A claim, tested",
             "The keys to the cabinet [MASK] on the table.",
             options={"show": "claim"},

@@ -37,7 +37,6 @@ VIEW = View(
     examples=(
         Example("Everyday words", "", options={"suite": "everyday"}, shows="right() > 0.4 and baseline() < 0.1"),
         Example("Agreement", "", options={"suite": "agreement"}, shows="low() > 0.9"),
-        Example("Who does what", "", options={"suite": "role reversal"}, shows="low() > 0.8"),
         Example("Negation", "", options={"suite": "negation"}, shows="low() < 0.5 and right() < 0.75"),
         Example("She or he", "", options={"suite": "occupations"}, shows="low() > 0.5"),
         Example(
