@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-COMMAND = re.compile(r"^(?:python -m )?bertexplorer (\S.*)$|`(?:python -m )?bertexplorer ([^`]+)`", re.MULTILINE)
+COMMAND = re.compile(r"^(?:python -m )?bertexplorer ([^\s@].*)$|`(?:python -m )?bertexplorer ([^`]+)`", re.MULTILINE)
 ELSEWHERE = {  # commands that do not end by themselves or take long -> the tests that run them
     "serve": "tests/server",
     "site": "tests/browser/test_site.py",
