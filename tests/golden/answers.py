@@ -40,6 +40,7 @@ LONG = {
     "saliency",
     "whose-vectors",
 }  # views whose first example alone is compared
+COMPARED = 2  # examples of each other view: one with random weights, one with another text
 COMMANDS = (
     "serve",
     "train",
@@ -104,7 +105,7 @@ def documents(client: httpx.Client) -> dict[str, Callable[[], Document]]:
 
 
 def of_view(client: httpx.Client, name: str, view: Document) -> Document:
-    """The answers to each example of a view: alone, and compared once; the first with random weights."""
+    """The answers to each example of a view; the first also beside random weights, the second beside another text."""
     out: Document = {}
     for number, example in enumerate(view["examples"]):
         state = {
@@ -122,7 +123,7 @@ def of_view(client: httpx.Client, name: str, view: Document) -> Document:
         against = {"against": "another text", "other": OTHER_TEXT}
         if number == 0 or not view["text"]:
             against = {"against": "random weights"}
-        if number and name in LONG:
+        if number >= COMPARED or (number and name in LONG):
             continue
         out[f"{example['label']}, compared"] = {"with": against, **compared(client, {**state, **against})}
     return out
