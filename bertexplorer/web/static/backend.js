@@ -49,7 +49,7 @@ const LONGEST_S = 8; // the longest wait before another attempt to reach a serve
 
 /** The server over HTTP. A question with a body is sent again while the server restarts or is too busy.
  *  @type {Ask} */
-async function http(path, { body, signal, tell = () => {} } = {}) {
+export async function http(path, { body, signal, tell = () => {} } = {}) {
   const to = `api/v1/${path}`;
   if (body === undefined) return read(await fetch(to, { signal }), tell);
   for (let tries = 0; ; tries += 1) {

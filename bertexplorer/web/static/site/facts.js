@@ -126,8 +126,10 @@ function named(items, names, name, kind) {
   );
 }
 
-function pieceId({ ids }, word) {
-  const id = ids.get(word) ?? ids.get(word.toLowerCase());
+function pieceId({ pieces }, word) {
+  const id = [word, word.toLowerCase()]
+    .map((piece) => pieces.indexOf(piece))
+    .find((found) => found >= 0);
   if (id === undefined)
     throw new Refusal(`'${word}' is not one piece of the vocabulary. Name a word that is.`);
   return id;
