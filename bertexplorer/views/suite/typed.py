@@ -32,9 +32,9 @@ def typed_rows(typed: str, meaning: Meaning) -> list[NumberedRow]:
         if not line.strip():
             continue
         for first, second, category in pairs_of(line.strip(), number):
+            if len(rows) == MAX_PAIRS:  # before the next: a short line may give millions
+                raise ExplorerError(f"The lines give more than {MAX_PAIRS:,} pairs. Remove some, or upload a file.")
             rows.append((number, {first_column: first, second_column: second, "category": category}))
-        if len(rows) > MAX_PAIRS:
-            raise ExplorerError(f"The lines give more than {MAX_PAIRS:,} pairs. Remove some, or upload a file.")
     if not rows:
         raise ExplorerError("No pairs were typed. Write one on each line, such as: {She|He} is a doctor.")
     return rows
