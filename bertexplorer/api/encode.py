@@ -76,7 +76,9 @@ def perform_encode(answerer: Answerer, given: dict[str, Any]) -> Reply:
     checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
     texts = [scrub(text) for text in given["texts"]]
     vectors, notes = encode_texts(checkpoint, texts, "", Options())
-    odd = Counter(note for text in texts for note in checkpoint.tokenizer.encode(text).notes)
+    odd = Counter[str]()
+    for text in texts:
+        odd.update(checkpoint.tokenizer.encode(text).notes)
     notes += [f"{counted(times, 'sentence')}: {note}" for note, times in odd.items()]
     encoder = {"checkpoint": answerer.registry.title(given["checkpoint"]), "revision": checkpoint.revision}
     return json_reply({"vectors": vectors.round(6), "notes": notes, "encoder": encoder})

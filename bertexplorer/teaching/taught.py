@@ -128,8 +128,12 @@ def teach(checkpoint: Checkpoint, boxes: Mapping[str, Sequence[str]]) -> Taught:
     boxes or more than six, for an empty one, and for more than MOST_SENTENCES."""
     read = check(boxes)
     names = list(read)
-    sentences = [sentence for part in read.values() for sentence in part]
-    labels = np.array([names.index(name) for name, part in read.items() for _ in part])
+    sentences: list[str] = []
+    boxes_of: list[int] = []
+    for box, part in enumerate(read.values()):
+        sentences += part
+        boxes_of += [box] * len(part)
+    labels = np.array(boxes_of)
     first: dict[str, int] = {}
     groups = [first.setdefault(same_sentence(sentence), i) for i, sentence in enumerate(sentences)]
     # 1. The head.
