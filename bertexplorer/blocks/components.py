@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import orjson
 from gradio.components.base import server
 from gradio.events import EventListener
 
@@ -30,7 +29,6 @@ from bertexplorer.web.embedded import EmbeddedBackend, result_of, script, state_
 ON_LOAD = (Path(__file__).parent / "on_load.js").read_text("utf-8")
 TEMPLATE = '<div class="bertexplorer"></div>'
 AT_ONCE = threading.BoundedSemaphore(2)  # answers computed at the same time, of all components of this process
-ROWS = 100  # that "answered" brings; `result` has them all
 PRESSES = {"hide": "fill-mask", "pick": "attention"}  # what a press on a strip does -> a view whose strip does so
 
 
@@ -79,12 +77,7 @@ class Component(gr.HTML):
         return f'{{"status": {reply.status}, "answer": {reply.body.decode()}}}'
 
     def reply(self, path: str, body: Any) -> Reply:
-        reply = self._backend.reply(path, body)
-        if path != "view" or reply.status != 200:
-            return reply
-        answer = orjson.loads(reply.body)
-        rows = self.result(answer["state"]).rows[:ROWS]
-        return Reply(orjson.dumps({**answer, "rows": rows}, default=str))
+        return self._backend.reply(path, body)
 
     def result(self, value: Mapping[str, Any]) -> Result:
         """The answer to a value of the component, with all rows. Raises ExplorerError as the analysis does."""

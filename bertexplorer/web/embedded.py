@@ -31,6 +31,7 @@ from bertexplorer.views import view_of
 log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent / "static"
 IMPORT = re.compile(r'(?:from|import) "\./(\w+\.js)"')
+ROWS = 100  # that the event "answered" brings; `result` has them all
 PLOTLY = ("plotly-cartesian", "plotly-gl3d")  # the bundles that a figure may ask for
 STYLES = (ASSETS / "style.css", STATIC / "explore.css", STATIC / "learn.css", STATIC / "embedded.css")
 KEYFRAMES = re.compile(r"@keyframes \w+ \{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
@@ -74,11 +75,13 @@ class EmbeddedBackend:
         """The reply to a question, as the API would give it. Errors are replies too."""
         if path in PLOTLY:
             return Reply(orjson.dumps({"source": (STATIC / "vendor" / f"{path}.min.js").read_text("utf-8")}))
-        if path not in ("view", "strip"):
+        if path not in ("view", "strip", "rows"):
             return problem(404, "Not found", f"There is no {path!r:.40} here. Use the page of `serve` for it.")
         try:
             if path == "strip":
                 return self.strip(body)
+            if path == "rows":
+                return self.rows(body)
             return perform(self.answerer, self.opening, Call("view", "", "", body))
         except ExplorerError as error:
             return error_reply(error)
@@ -91,6 +94,13 @@ class EmbeddedBackend:
         checkpoint = self.answerer.registry.get(state.checkpoint, state.precision)
         chips = self.answerer.strip(checkpoint, self.answerer.encode(checkpoint, state), state)
         return Reply(orjson.dumps({"state": state_json(state), "strip": chips}))
+
+    def rows(self, body: Any) -> Reply:
+        """The first rows of an answer, for whoever listens to it: no figure waits for them. Raises ExplorerError as a
+        view does."""
+        state, _ = parse_request(self.answerer, body, self.opening)
+        rows = result_of(self.answerer, state).rows[:ROWS]
+        return Reply(orjson.dumps({"rows": rows}, default=str))
 
 
 def result_of(answerer: Answerer, state: State) -> Result:

@@ -41,7 +41,7 @@ def test_it_answers_as_the_package_does(view: View) -> None:
     answer = asked(view, "view", {"state": view.value})
     result = bx.fill_mask(FRANCE)
     assert answer["status"] == 200 and answer["answer"]["said"] == result.said
-    assert [row["token"] for row in answer["answer"]["rows"]] == [row["token"] for row in result.rows]
+    assert asked(view, "rows", {"state": view.value})["answer"]["rows"] == result.rows
     assert view.result({**view.value, "text": "A [MASK]."}) == bx.fill_mask("A [MASK].")
 
 
@@ -56,6 +56,7 @@ def test_a_person_s_own_model_is_a_checkpoint(tiny: Any) -> None:
     "question",
     [None, "view", [], {}, {"path": "view"}, {"path": "view", "body": {"state": 3}}, {"path": ["view"], "body": {}},
      {"path": "../../etc/passwd"}, {"path": "export"}, {"path": "view", "body": {"state": {"text": "x" * 30_000}}},
+     {"path": "rows"}, {"path": "rows", "body": {"state": {"view": "attention", "text": ""}}},
      {"path": "view", "body": {"state": {"text": "a", "view": "no such view"}}},
      {"path": "view", "body": {"state": {"text": "a [MASK]", "checkpoint": "/etc/passwd"}}}],
 )  # fmt: skip

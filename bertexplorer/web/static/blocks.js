@@ -48,10 +48,13 @@ function explorer(component) {
   view.addEventListener("filled", () => {
     if (view.getAttribute("aria-busy") !== "true") tell(component, view.state.now);
   });
-  view.addEventListener("answered", () => {
-    const { rows, said } = view.answer,
-      { title } = schema.views[view.state.now.view];
-    trigger("answered", { rows, sentence: said, title });
+  view.addEventListener("answered", async () => {
+    const state = view.state.now,
+      { said } = view.answer;
+    const { answer } = await ask("rows", { body: { state } });
+    if (!same(view.state.now, state)) return; // somebody has asked for another since
+    const { title } = schema.views[state.view];
+    trigger("answered", { rows: answer.rows, sentence: said, title });
   });
   return props.offered ? [navigation(view, part(schema, props.offered)), view] : [view];
 }
