@@ -19,6 +19,7 @@ from bertexplorer.wording import counted
 
 MOST_TEXTS = 300
 LONGEST = 2000  # characters of a text
+QUICK = 10_000  # characters of all texts, up to which they are not in the way of others
 
 
 class EncoderModel(BaseModel):
@@ -66,7 +67,9 @@ def routes(backend: Backend, checkpoint: str) -> APIRouter:
         """A vector for each text, as the sentence encoder in the checkpoint's files makes it, or the mean over all
         tokens if there is none. No prompt is put before the texts."""
         owner = request.scope["state"]["owner"]
-        return task_response(request, backend.task(Call("encode", "", owner, cast(BaseModel, body).model_dump())))
+        given = cast(BaseModel, body).model_dump()
+        slow = sum(map(len, given["texts"])) > QUICK
+        return task_response(request, backend.task(Call("encode", "", owner, given, slow)))
 
     return router
 

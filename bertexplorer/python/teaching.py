@@ -72,9 +72,10 @@ class TaughtBert:
             return "Too few to say how good it is: give each box 3 different sentences or more."
         low, high = wilson(score.right / score.count, score.count)
         return (
-            f"One sentence of each box was left out at a time: {score.right} of {score.count} then land in their own "
-            f"box, {percent(score.right / score.count)} (95 % interval {percent(low)} to {percent(high)}). Counting "
-            f"words, without BERT, gets {score.by_words}; always naming the largest box gets {score.largest}."
+            f"Tested on sentences that it had not learned, {score.right} of {score.count} land in their own box: "
+            f"{percent(score.right / score.count)}. Of all such sentences, {percent(low)} to {percent(high)} would (95 % "
+            f"interval). Counting words, without BERT, gets {score.by_words}; always naming the largest box gets "
+            f"{score.largest}."
         )
 
     @property

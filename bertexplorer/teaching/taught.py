@@ -140,7 +140,10 @@ def teach(checkpoint: Checkpoint, boxes: Mapping[str, Sequence[str]]) -> Taught:
     vectors = vectors_of(checkpoint, sentences)
     fitted = fit_with_ridge(vectors, labels, groups, len(names))
     # 2. How good it is on what it has not seen, each different sentence once.
-    different = [len({groups[i] for i in np.flatnonzero(labels == box)}) for box in range(len(names))]
+    different = []
+    for box in range(len(names)):
+        of_box = {groups[i] for i in np.flatnonzero(labels == box)}
+        different.append(len(of_box))
     score = None
     mistakes = []
     if min(different) >= FEWEST_TO_SAY:

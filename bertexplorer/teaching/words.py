@@ -28,8 +28,10 @@ def words(sentence: str) -> list[Word]:
 def word_vectors(sentences: Sequence[str]) -> Float[np.ndarray, "n w"]:
     """How often each word occurs in each sentence, in lower case, each row scaled to length 1."""
     places: dict[str, int] = {}
-    read = [[word.text.lower() for word in words(sentence)] for sentence in sentences]
-    for found in read:
+    read: list[list[str]] = []
+    for sentence in sentences:
+        found = [word.text.lower() for word in words(sentence)]
+        read.append(found)
         for word in found:
             places.setdefault(word, len(places))
     counts = np.zeros((len(sentences), max(1, len(places))))

@@ -38,13 +38,9 @@ class Door(NamedTuple):
 
 
 DOORS = {
-    "Hide a word": Door(
-        "and see what BERT would put there", ("fill-mask", "decoding", "pseudo-likelihood", "contrast")
-    ),
+    "Hide a word": Door("see what BERT puts there", ("fill-mask", "decoding", "pseudo-likelihood", "contrast")),
     "Who looks at whom": Door("attention, head by head", ("attention", "forward-pass", "bertviz")),
-    "Compare meanings": Door(
-        "of a word in two sentences, of two texts", ("word-in-context", "sentence-similarity", "embedding-map")
-    ),
+    "Compare meanings": Door("of words, of two texts", ("word-in-context", "sentence-similarity", "embedding-map")),
 }
 
 

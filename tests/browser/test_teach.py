@@ -66,6 +66,15 @@ def test_a_pupil_teaches_it_and_fools_it(page: Page, tmp_path: Path) -> None:
     page.reload()
     expect(page.locator("bx-teach .said")).to_contain_text("of 7")  # nothing typed is lost
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    other = page.context.new_page()  # a second tab has the same boxes, and hears of changes
+    other.goto(page.url)
+    fill(other, 0, ["Something else."])
+    expect(page.locator("bx-teach textarea").first).to_have_value("Something else.")
+    page.locator("bx-teach").get_by_role("button", name="Undo").click()
+    expect(page.locator("bx-teach textarea").first).not_to_have_value("Something else.")
+    expect(other.locator("bx-teach textarea").first).not_to_have_value("Something else.")
+    other.close()
+    expect(page.locator("bx-teach .said")).to_contain_text("of 7")
     with page.expect_download() as download:
         page.locator("bx-teach").get_by_role("button", name="Save", exact=True).click()
     again = bx.teach(download.value.path(), bx.load("mini"))
@@ -84,7 +93,7 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
         fill(page, 0, [MARKUP, "The soup is hot.", "The soup  is HOT."])
         fill(page, 1, ["The soup is hot.", "x" * 600, *GARDEN])
         odd = page.locator("bx-teach .odd")
-        for words in ("stands in", "more than once", "more than 500 characters"):
+        for words in ("Decide for one box", "more than once", "more than 500 characters"):
             expect(odd).to_contain_text(words)
         fill(page, 0, [f"Sentence number {i}." for i in range(400)])
         expect(odd).to_contain_text("beyond the first 300")
@@ -101,7 +110,8 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
         expect(page.get_by_label("Name of box 2")).to_have_value("things, small")
         expect(page.locator("bx-teach textarea").first).to_have_value("A cat, asleep\nA dog")
         for content, words in (
-            ("{", "it is not JSON"),
+            ("{", "it was cut"),
+            ("One line.\nAnother.", "pasted into a box"),
             ("[1]", "is no file of boxes"),
             (json.dumps({"kind": "bert-explorer-teach", "version": 7}), "has version 7"),
             (json.dumps({"kind": "bert-explorer-teach", "version": 1, "boxes": [{"name": 1}]}), "cannot be read"),

@@ -61,7 +61,7 @@ test("an example stands in for a refused text, which comes back", () => {
   assert.ok(own.isAway(now));
   assert.deepEqual(
     own.note(now, {})[0],
-    "An example stands in for your text: the text is too short.",
+    "This is an example, not your text: the text is too short.",
   );
   assert.equal(own.of(now).text, "My own.");
   assert.deepEqual(own.back(), {

@@ -8,7 +8,7 @@ import "./strip.js";
 import { saveView } from "./hand_in.js";
 import { ask, sendFile, unanswered } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
-import { about, masthead, teach, teachDoor } from "./masthead.js";
+import { about, classDoor, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { Panel } from "./panel.js";
 import { picture } from "./picture.js";
@@ -63,7 +63,7 @@ class Explore extends Panel {
       redraw: () => this.stage.redraw(),
     });
     this.querySelector("#exports").prepend(this.presentation.button);
-    this.nav.draw(schema.views, schema.doors, [teachDoor(schema.site)]);
+    this.nav.draw(schema.views, schema.doors, [classDoor(schema.site), teachDoor()]);
     this.picker.draw(schema.precisions, schema.site);
     const query = new URLSearchParams(location.search);
     const asked = query.get("view") ?? "";
@@ -489,15 +489,18 @@ class Explore extends Panel {
   async #exportHeads(button) {
     const { headPictures } = await import("./head_pictures.js"),
       { state, checkpoint: card } = this.#answer;
+    const label = button.textContent;
     button.disabled = true;
     try {
-      const tell = (words) => this.stage.tell(words, "busy");
+      const tell = (words) => {
+        button.textContent = words;
+      };
       const archive = await headPictures({ state, card, question: this.view.question, tell });
       save("heads.zip", URL.createObjectURL(archive));
-      this.stage.tell("");
     } catch (error) {
       this.stage.tell(error.message);
     }
+    button.textContent = label;
     button.disabled = false;
   }
 

@@ -14,7 +14,7 @@ export async function headPictures({ state, card, question, tell }) {
     said = [];
   for (let layer = 1; layer <= card.layers; layer++) {
     for (let head = 1; head <= card.heads; head++) {
-      tell(`Drawing head ${files.length + 1} of ${total}…`);
+      tell(`Head ${files.length + 1} of ${total}…`);
       const options = { ...state.options, show: "head", layer, head, heads: "" };
       const { status, answer } = await ask("view", { body: { state: { ...state, options } } });
       if (status !== 200) throw new Error(answer.detail);

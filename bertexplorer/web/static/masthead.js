@@ -34,14 +34,15 @@ function welcome() {
   return element;
 }
 
+const door = (href, title, about) =>
+  h("a", { class: "door", href }, h("strong", {}, title), h("small", {}, about));
+
 /** The door to lectures and lessons, beside those that lead to views. */
-export const teachDoor = (site) =>
-  h(
-    "a",
-    { class: "door", href: "learn" },
-    h("strong", {}, "Teach a class"),
-    h("small", {}, site ? "with lectures and lessons" : "with lectures, lessons and votes"),
-  );
+export const classDoor = (site) =>
+  door("learn", "Learn in class", site ? "lectures and lessons" : "lectures, lessons and votes");
+
+/** The door to Teach. */
+export const teachDoor = () => door("train", "Teach BERT", "with sentences of your own");
 
 /** Do not offer the first lesson again. */
 export function welcomed() {

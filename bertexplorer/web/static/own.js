@@ -177,7 +177,7 @@ export class Own {
       if (!borrows) buttons.push([`Back to ${checkpoint}`, () => use(checkpoint)]);
     }
     if (this.isAway(now)) {
-      words.push(`An example stands in for your text${this.#why && `: ${this.#why}`}.`);
+      words.push(`This is an example, not your text${this.#why && `: ${this.#why}`}.`);
       buttons.push(["Back to my text", back]);
     }
     return words.length ? [words.join(" "), buttons] : null;

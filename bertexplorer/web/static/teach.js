@@ -6,7 +6,6 @@ import { choosing, grow, h, onEnter, save, unbroken } from "./kit.js";
 import { saveAsFile } from "./hand_in.js";
 import { colour } from "./marks_parts.js";
 import { argmax } from "./numbers.js";
-import { drawing } from "./picture.js";
 import { counted, percent, quote } from "./site/wording.js";
 import {
   FEWEST,
@@ -21,6 +20,7 @@ import {
 } from "./teach/boxes.js";
 import { probabilities, pulls } from "./teach/linear_head.js";
 import * as report from "./teach/report.js";
+import { savedPage } from "./teach/saved_page.js";
 import { SETS, boxesOf } from "./teach/sets.js";
 import { sameSentence, words } from "./teach/words.js";
 
@@ -33,7 +33,6 @@ const PATIENCE_MS = 500; // after the last key before the head is fitted anew
 const MOST_WORDS = 40; // of a tried sentence, that are hidden in turn
 const EXAMPLES = 3; // that pull a tried sentence most, to either side
 const MAP = "A map of the sentences: what lies close is alike to BERT";
-const WIDE = 720; // pixels of a picture in a file
 const SMALL = 0.01; // a change of the probability that decides nothing
 const MASK = "[MASK]"; // which every checkpoint reads as its own
 
@@ -63,7 +62,7 @@ class Teach extends HTMLElement {
     this.opening = opening;
     this.finetunes = finetunes;
     const where = finetunes
-      ? "The server makes a vector of each sentence, and keeps none of it."
+      ? "The sentences go to the server of this app, which keeps none of them."
       : "The sentences stay on this device.";
     this.#restore();
     this.boxes = h("div", { class: "boxes" });
@@ -99,9 +98,7 @@ class Teach extends HTMLElement {
     this.#draw();
     this.#learn();
     addEventListener("storage", ({ key }) => {
-      if (key === KEPT)
-        this.notice.textContent =
-          "The boxes were changed in another tab. Reload this one to take them; what you type here takes their place.";
+      if (key === KEPT) this.#takeOver();
     });
   }
 
@@ -151,11 +148,25 @@ class Teach extends HTMLElement {
 
   /** Take other *boxes*. Those of before come back with Undo. */
   #replace(boxes) {
-    this.#former.push(this.#boxes.map((box) => ({ ...box })));
-    this.back.disabled = false;
+    this.#remember();
     this.#boxes = boxes;
     this.#changed();
     this.#draw();
+  }
+
+  /** Take what another tab has kept. */
+  #takeOver() {
+    this.#remember();
+    this.#restore();
+    this.notice.textContent =
+      "The boxes were changed in another tab, and are shown here, too. Undo brings back those of before.";
+    this.#draw();
+    this.#learnSoon();
+  }
+
+  #remember() {
+    this.#former.push(this.#boxes.map((box) => ({ ...box })));
+    this.back.disabled = false;
   }
 
   #undo() {
@@ -208,38 +219,23 @@ class Teach extends HTMLElement {
 
   /** Save what was learned and tried as an HTML file that opens anywhere. */
   async #savePage() {
-    const learned = this.#learned;
-    if (!learned) {
+    if (!this.#learned) {
       this.notice.textContent = "Nothing is learned yet. Put sentences into two boxes.";
       return;
     }
-    const { boxes, rows } = learned;
-    const pictures = [];
-    for (const place of [this.scores, this.map].filter(({ figure, hidden }) => figure && !hidden))
-      pictures.push(h("img", { src: await drawing(place.figure, WIDE), alt: place.said }));
-    saveAsFile("taught", `Taught: ${boxes.map(({ name }) => name).join(" or ")}`, [
-      h("h1", {}, boxes.map(({ name }) => name).join(" or ")),
-      h("p", {}, this.said.textContent),
-      ...pictures,
-      ...boxes.flatMap(({ name }, box) => [
-        h("h2", {}, name),
-        h(
-          "ul",
-          {},
-          rows.sentences.filter((_, i) => rows.labels[i] === box).map((one) => h("li", {}, one)),
-        ),
-      ]),
-      h("h2", {}, "Sentences that were tried"),
-      h(
-        "ul",
-        {},
-        [...this.#answers].map(([sentence, shares]) =>
-          h("li", {}, `${quote(sentence)}: ${report.answerSaid(boxes, shares)}`),
-        ),
-      ),
-      h("p", {}, report.fooledSaid(this.#fools())),
-      h("p", { class: "hint" }, `Vectors of ${this.#by.checkpoint}, ${this.#by.revision}.`),
-    ]);
+    const { boxes } = this.#learned;
+    const content = await savedPage({
+      ...this.#learned,
+      said: this.said.textContent ?? "",
+      figures: [
+        ["How good it is", this.scores],
+        [MAP, this.map],
+      ],
+      answers: this.#answers,
+      fools: this.#fools(),
+      by: this.#by,
+    });
+    saveAsFile("taught", `Taught: ${boxes.map(({ name }) => name).join(" or ")}`, content);
   }
 
   /** Hand the rows on to a run, which changes the encoder, too. */
@@ -322,6 +318,11 @@ class Teach extends HTMLElement {
   #changed() {
     this.#keep();
     this.#count();
+    this.#learnSoon();
+  }
+
+  #learnSoon() {
+    this.result.classList.add("stale");
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#learn(), PATIENCE_MS);
   }
@@ -497,7 +498,7 @@ class Teach extends HTMLElement {
     }
   }
 
-  /** How many of the sentences that fooled it still stand in a box. */
+  /** How many of the sentences that fooled it are still in a box. */
   #fools() {
     const { sentences } = rowsOf(this.#boxes);
     return this.#fooled.filter(({ sentence }) => sentences.includes(sentence)).length;

@@ -68,7 +68,7 @@ export function oddities(boxes) {
     said.push(
       `${counted(beyond, "sentence")} beyond the first ${MOST_SENTENCES} ${beyond === 1 ? "is" : "are"} left out, from the largest boxes. For more, fine-tune below.`,
     );
-  const owners = new Map(); // group -> the boxes that it stands in
+  const owners = new Map(); // group -> the boxes that have it
   let twice = 0;
   rows.groups.forEach((group, i) => {
     const own = owners.get(group) ?? new Set();
@@ -78,11 +78,11 @@ export function oddities(boxes) {
   for (const [group, own] of owners) {
     if (own.size < 2) continue;
     const names = [...own].map((box) => `“${boxes[box].name}”`).join(" and ");
-    said.push(`“${rows.sentences[group]}” stands in ${names}. Decide for one box.`);
+    said.push(`“${rows.sentences[group]}” is in ${names}. Decide for one box.`);
   }
   if (twice)
     said.push(
-      `${counted(twice, "sentence")} ${twice === 1 ? "stands" : "stand"} there more than once. That teaches nothing new.`,
+      `${counted(twice, "sentence")} ${twice === 1 ? "is" : "are"} there more than once. That teaches nothing new.`,
     );
   const names = boxes.map(({ name }) => name.trim().toLowerCase());
   if (new Set(names).size < names.length) said.push("Two boxes have one name. Give each its own.");
@@ -107,12 +107,16 @@ export const toFile = (boxes, by, { head, ridge }) =>
 /** The boxes of a file that `toFile` wrote, and its encoder. Throws an Error with a sentence for a person.
  *  @param {string} content @returns {{boxes: Box[], encoder: {checkpoint: string, revision: string}}} */
 export function fromFile(content) {
+  if (!content.trimStart().startsWith("{"))
+    throw new Error(
+      "This is no file of boxes. Open one that Save wrote, or a CSV whose first line is text,label. Lines of plain text can be pasted into a box.",
+    );
   let file;
   try {
     file = JSON.parse(content);
   } catch {
     throw new Error(
-      "This is no file of boxes: it is not JSON, or it was cut. Open one that Save wrote, or a CSV that begins with text,label.",
+      "This file of boxes cannot be read: it is not JSON, or it was cut. Save it again.",
     );
   }
   if (file?.kind !== KIND)
@@ -159,7 +163,7 @@ export function fromTable(content) {
     label = names.indexOf("label");
   if (text < 0 || label < 0)
     throw new Error(
-      `The table has the columns ${names.join(", ").slice(0, 100) || "–"}; wanted a first line with text and label, such as: text,label`,
+      `The first line has to name the columns text and label, such as: text,label. Here it is: ${head.join(separator).slice(0, 100) || "empty"}`,
     );
   /** @type {Map<string, string[]>} */
   const lists = new Map();

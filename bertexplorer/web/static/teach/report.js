@@ -37,7 +37,7 @@ export function tooFew({ labels, groups }, boxes) {
 export function said({ right, count }, words, largest) {
   const { low, high } = interval(right, count);
   const sentences = [
-    `One sentence of each box was left out at a time: ${right} of ${count} then land in their own box, ${percent(right / count)} (95 % interval ${percent(low)} to ${percent(high)}).`,
+    `Tested on sentences that it had not learned, ${right} of ${count} land in their own box: ${percent(right / count)}. Of all such sentences, ${percent(low)} to ${percent(high)} would (95 % interval).`,
     `Counting words, without BERT, gets ${words.right}; always naming the largest box gets ${largest}.`,
   ];
   if (low <= largest / count)
