@@ -45,6 +45,7 @@ COMMANDS = (
     "suite",
     "probe",
     "whose-vectors",
+    "audit",
     "encode",
     "doctor",
     "train",

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
             values |= {kind: values[setting.name], setting.name: setting.default}  # a file in place of a name
     inputs, sources = {}, {name: values[name] for name in FILES if values.get(name)}
     for name, file in sources.items():
-        inputs[name], values[name] = read(Path(file), name), ""
+        inputs[name], values[name] = read(Path(file), name, view.most_lines), ""
     options = build(view.analysis.Options, values)
     # 2. The checkpoints.
     names = [flags.checkpoint] if isinstance(flags.checkpoint, str) else flags.checkpoint or ["mini"]
@@ -122,14 +123,14 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
     return 0
 
 
-def read(file: Path, what: str) -> Sequence[Any]:
+def read(file: Path, what: str, most_lines: int) -> Sequence[Any]:
     """The lines, rows or vectors of *file*. Prints a note about how they were read. Raises ExplorerError."""
     from bertexplorer.core.row_uploads import parse_rows
     from bertexplorer.core.vector_uploads import parse_vectors
     from bertexplorer.store.text_uploads import parse_lines, read_file
 
     parsers: dict[str, Callable[[bytes, str], Any]] = {
-        "lines": parse_lines,
+        "lines": partial(parse_lines, most=most_lines),
         "rows": parse_rows,
         "vectors": parse_vectors,
     }

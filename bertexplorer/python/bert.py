@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,7 +114,7 @@ class Bert(Methods):
         settings = build(
             module.Options, {name: join_list(name, value) for name, value in options.items()}, by_name=True
         )
-        more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
+        more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines, view.most_lines)}
         if rows is not None:
             more["rows"] = read_rows(rows)
         if vectors is not None:
@@ -510,8 +510,9 @@ def join_list(name: str, value: Any) -> Any:
     return separator.join(map(str, value))
 
 
-def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
-    """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
+def read_lines(lines: Sequence[str] | str | Path, most: int) -> Sequence[Any]:
+    """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file, or it
+    has more than *most* lines."""
     from bertexplorer.answers.vectors import LabelledLine
     from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
@@ -519,7 +520,7 @@ def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
         return [LabelledLine(text) for text in check_texts("lines", lines)]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
-    return read_file(Path(lines), parse_lines).lines
+    return read_file(Path(lines), partial(parse_lines, most=most)).lines
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:

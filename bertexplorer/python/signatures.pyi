@@ -237,6 +237,16 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         count: Neighbours, 1 to 50
         order: Nearest by (the dot product favours long vectors)
     """
+def audit(set: Literal['reviews with faults', 'German', 'medicine', 'many scripts', 'a long report'] = 'reviews with faults', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', alike: float = 0.8, lines: Sequence[str] | str | Path | None = None) -> Result:
+    """What the checkpoint cannot read well in a file of texts, and what the file repeats.
+    Audit *lines*, or a built-in set. *text* is not read. Raises ExplorerError for more than a million texts.
+    Args:
+        set: Texts (built in; or upload lines of your own)
+        checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
+        precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
+        alike: Alike from, 0.5 to 1 (share of runs of five characters from which two texts nearly repeat)
+        lines: texts, or a CSV, TSV or TXT file (empty: the built-in texts)
+    """
 def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
     """Which token looks at which, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
@@ -646,6 +656,7 @@ class Methods:
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...
+    def audit(self, set: Literal['reviews with faults', 'German', 'medicine', 'many scripts', 'a long report'] = 'reviews with faults', *, alike: float = 0.8, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
     def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0, head: int = 0) -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result: ...

@@ -73,8 +73,8 @@ class TaughtBert:
         low, high = wilson(score.right / score.count, score.count)
         return (
             f"Tested on sentences that it had not learned, {score.right} of {score.count} land in their own box: "
-            f"{percent(score.right / score.count)}. Of all such sentences, {percent(low)} to {percent(high)} would (95 % "
-            f"interval). Counting words, without BERT, gets {score.by_words}; always naming the largest box gets "
+            f"{percent(score.right / score.count)}. Of all such sentences, {percent(low)} to {percent(high)} would "
+            f"(95 % interval). Counting words, without BERT, gets {score.by_words}; always naming the largest box gets "
             f"{score.largest}."
         )
 

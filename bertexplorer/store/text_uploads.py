@@ -164,11 +164,11 @@ class TextUploads(Uploads[UploadedLines]):
         )
 
 
-def parse_lines(content: bytes, filename: str) -> UploadedLines:
+def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> UploadedLines:
     """The lines of a TXT, or of a CSV or TSV: one per row, from the column of texts.
 
     Raises ExplorerError for a file that is empty or too large, is not text, is of another kind, or has more than
-    10,000 lines."""
+    *most* lines."""
     suffix = Path(filename).suffix.lower()
     name = display_name(filename)
     if suffix not in SUFFIXES:
@@ -176,32 +176,32 @@ def parse_lines(content: bytes, filename: str) -> UploadedLines:
         raise ExplorerError(f"{name} is not a {kinds} file. Save it as one of these.")
     text, encoding = decode(content, name)
     if suffix == ".txt":
-        check_count(io.StringIO(text, newline=""), name)
+        check_count(io.StringIO(text, newline=""), name, most)
         lines, how = [LabelledLine(line.strip()) for line in split_lines(text)], "a line each"
     else:
-        lines, how = parse_table(text, suffix, name)
+        lines, how = parse_table(text, suffix, name, most)
     filled = tuple(line for line in lines if line.text)
     if not filled:
         raise ExplorerError(f"{name} contains no text. Give a file with a sentence on each line.")
-    check_count((line.text for line in filled), name)
+    check_count((line.text for line in filled), name, most)
     dropped = len(lines) - len(filled)
     empty = f"; {counted(dropped, 'empty line')} dropped" if dropped else ""
     return UploadedLines(filled, f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}{empty}.")
 
 
-def check_count(lines: Iterable[str], name: str) -> None:
-    """Count the *lines* that are not blank. Raises ExplorerError at the first one beyond MAX_LINES."""
+def check_count(lines: Iterable[str], name: str, most: int) -> None:
+    """Count the *lines* that are not blank. Raises ExplorerError at the first one beyond *most*."""
     filled = (line for line in lines if line.strip())
-    if next(islice(filled, MAX_LINES, None), None) is not None:
-        raise ExplorerError(f"{name} has more than {MAX_LINES:,} lines, which is the limit. Give part of it.")
+    if next(islice(filled, most, None), None) is not None:
+        raise ExplorerError(f"{name} has more than {most:,} lines, which is the limit. Give part of it.")
 
 
-def parse_table(text: str, suffix: str, name: str) -> tuple[list[LabelledLine], str]:
+def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[LabelledLine], str]:
     """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
     named, text = delimited.named_delimiter(text)
     delimiter = named or ("\t" if suffix == ".tsv" else delimited.guess_delimiter(text))
     try:
-        rows, left_out = read_rows(text, delimiter)
+        rows, left_out = read_rows(text, delimiter, most)
     except ExplorerError as error:
         raise ExplorerError(f"{name}: {error}") from error
     width = max(map(len, rows), default=0)
@@ -232,18 +232,18 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[LabelledLine], 
     return lines, how + (", with a header" if has_header else ", no header") + left_out
 
 
-def read_rows(text: str, delimiter: str) -> tuple[list[list[str]], str]:
+def read_rows(text: str, delimiter: str, most: int) -> tuple[list[list[str]], str]:
     """(the rows, how quotes were read and which rows were left out). In a file of one column, a row that is not valid
     CSV is a text as it stands. Each line is one text where the commas are those of sentences: the rows differ in width,
     and no column has a usual name or there is only one."""
-    first_records, remaining, note = best_reading(text, delimiter, MAX_LINES + 2)
+    first_records, remaining, note = best_reading(text, delimiter, most + 2)
     records = list(first_records)
     filled = sum(isinstance(row, list) and any(row) for _, _, row in records)
     for record in remaining:
         records.append(record)
         filled += isinstance(record[2], list) and any(record[2])
-        if filled > MAX_LINES + 1:  # one may be the header
-            raise ExplorerError(f"The table has more than {MAX_LINES:,} lines, which is the limit. Give part of it.")
+        if filled > most + 1:  # one may be the header
+            raise ExplorerError(f"The table has more than {most:,} lines, which is the limit. Give part of it.")
     rows = [row for _, _, row in records if isinstance(row, list)]
     full = [row for row in rows if any(cell.strip() for cell in row)]
     first = full[0] if full else []

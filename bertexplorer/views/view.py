@@ -58,7 +58,8 @@ class View:
     nothing. *slow*: whether it uses the queue of slow views. *needs*: the inputs of its analysis besides a text:
     uploaded "lines", "rows" or "vectors", or the search "index". *text*: whether it uses the text at the top. *tuned*:
     whether its checkpoint must be fine-tuned. *checkpoint*: the bundled one that it opens with, if that is not the
-    page's own. *first*: the setting whose value takes the place of the text in a call, for a view without one."""
+    page's own. *first*: the setting whose value takes the place of the text in a call, for a view without one.
+    *most_lines*: of a file that Python or a command reads for it; the page takes 10,000."""
 
     package: str
     topic: str
@@ -75,6 +76,7 @@ class View:
     tuned: bool = False
     checkpoint: str = ""
     first: str = ""
+    most_lines: int = 10_000
 
     @property
     def name(self) -> str:

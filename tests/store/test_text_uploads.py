@@ -206,7 +206,7 @@ def test_reading_stops_at_the_limits() -> None:
         pytest.fail("read on beyond the limit")
 
     with pytest.raises(ExplorerError, match="a.txt has more than 10,000 lines"):
-        text_uploads.check_count(lines(), "a.txt")
+        text_uploads.check_count(lines(), "a.txt", 10_000)
     assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
     with pytest.raises(ExplorerError, match="1,001 rows of 10,001 cells; wanted 5,000,000"):
         parse_lines(b"text;" + b";" * 9_999 + b"\n" + b"a;b\n" * 1_000, "a.csv")

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bertexplorer.errors import Channel, ExplorerError, Hint, worded
+from bertexplorer.training.data.near_duplicates import near_duplicates
 from bertexplorer.training.data.rows import Row, cell_parts, cell_text
 
 MAX_CLASSES = 1_000
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 OTHER_COLUMN: Hint = {"page": "Choose another column.", "cli": "Name another column with --map label=COLUMN."}
+NEAR_CHARACTERS = 2_000_000  # of all rows, up to which near duplicates are looked for: two seconds
 ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
 
 
@@ -98,14 +100,35 @@ def row_findings(
         )
     if repeated := [pair for pair in duplicates(train, keys) if pair not in contradicting]:
         findings.append(rows_finding(repeated, "duplicates an earlier row", "duplicate an earlier row"))
-    if shared := overlap(train, dev, keys):
+    shared = overlap(train, dev, keys)
+    if shared:
         findings.append(
             rows_finding(
                 shared,
                 *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are")),
             )
         )
+    if nearly := near_overlap(train, dev, keys):
+        findings.append(
+            rows_finding(
+                nearly,
+                *(
+                    f"of the {len(dev):,} validation rows nearly {verb} a training row"
+                    for verb in ("repeats", "repeat")
+                ),
+            )
+        )
     return sorted(findings, key=lambda finding: not finding.stops)
+
+
+def near_overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
+    """(line in dev, line of the row in train that it is most like) of near duplicates. None is looked for among more
+    than NEAR_CHARACTERS."""
+    texts = [" ".join(row_key(row, keys)) for row in (*train, *dev)]
+    if not dev or sum(map(len, texts)) > NEAR_CHARACTERS:
+        return []
+    lines = [row.line for row in (*train, *dev)]
+    return [(lines[near.text], lines[near.earlier]) for near in near_duplicates(texts, known=len(train))]
 
 
 def comma_findings(rows: Sequence[Row], keys: Sequence[str]) -> list[Finding]:

@@ -162,6 +162,7 @@ class Explore extends Panel {
       onchange: () => this.#upload(),
     });
     this.upload = small("", "do-upload", () => this.file.click());
+    this.audit = small("Can it read them?", "do-audit", () => this.#auditLines());
     const actions = h(
       "div",
       { id: "actions" },
@@ -173,6 +174,7 @@ class Explore extends Panel {
         this.comparing.querySelector("input").focus();
       }),
       this.upload,
+      this.audit,
       this.file,
     );
     this.moment = h("bx-moment", {
@@ -451,6 +453,13 @@ class Explore extends Panel {
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
 
+  /** Show what the checkpoint makes of the uploaded lines. */
+  #auditLines() {
+    const { lines } = this.state.now.options;
+    this.state.setOptions("audit", { lines });
+    this.#openView("audit");
+  }
+
   /** Use the checkpoint *name*; the server downloads it first if necessary. */
   async #use(name) {
     this.wanted = name;
@@ -664,6 +673,8 @@ class Explore extends Panel {
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.showSettings(view, this.#answer.checkpoint);
+    this.audit.hidden =
+      !(now.options.lines && "audit" in this.schema.views) || now.view === "audit";
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;

@@ -178,3 +178,17 @@ def test_an_invalid_share_is_rejected(share: float) -> None:
 @pytest.mark.parametrize("cell", ["a=b", "1-2", "", " a", "<b>", -2, -0.5, None, True])
 def test_other_cells_are_unchanged(cell: object) -> None:
     assert escape_formula(cell) is cell
+
+
+def test_validation_rows_that_nearly_repeat_a_training_row_are_named() -> None:
+    def of(*texts: str) -> list[Row]:
+        return [Row(line, {"text": text}) for line, text in enumerate(texts, 1)]
+
+    train = of("I enjoyed the film and its music.", "The food was cold.", "The staff was rude to us all evening.")
+    dev = of("I enjoyed the film and its musics.", "The staff was rude to us all evening!", "the food was COLD.")
+    assert checks.near_overlap(train, dev, ["text"]) == [(1, 1), (2, 3)]
+    (finding,) = [one for one in checks.row_findings(train, dev, ["text"]) if "nearly" in one.what]
+    assert finding.what.startswith("2 rows of the 3 validation rows nearly repeat") and finding.lines == (1, 2)
+    assert checks.near_overlap(train, [], ["text"]) == []
+    many = of("x" * 1_000_001)
+    assert checks.near_overlap(many, many, ["text"]) == []

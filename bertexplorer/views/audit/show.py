@@ -1,0 +1,146 @@
+"""Figure for an audit: how many texts have each kind of finding, the words that are shattered, and the scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tone
+from bertexplorer.charts.style import clip, count, decimal, join_names, percent, quote, share
+from bertexplorer.views.audit.compute import KINDS, MAX_LINES, SHATTERED, Audit, Finding
+from bertexplorer.views.rows import LISTED
+from bertexplorer.views.view import Example, View
+
+VIEW = View(
+    __package__,
+    "Input",
+    place=4,
+    first="set",
+    title="Your texts",
+    question="Can it read these texts?",
+    note=(
+        "It asks the tokenizer alone, and nothing that the checkpoint computes. A word in many pieces can still be "
+        "understood if the checkpoint has seen it often; one that is unknown cannot. Near duplicates matter where "
+        "texts are split into training and validation rows: one in each flatters every score."
+    ),
+    papers=("Broder, 1997, On the Resemblance and Containment of Documents",),
+    examples=(
+        Example(
+            "Reviews with faults",
+            "",
+            options={"set": "reviews with faults"},
+            shows='found("cut") == 1 and found("repeats") == 1 and found("another label") == 1',
+        ),
+        Example("German", "", options={"set": "German"}, shows='found("falls apart") > 0.5 * texts()'),
+        Example("Medicine", "", options={"set": "medicine"}, shows="pieces() > 1.5"),
+        Example("Many scripts", "", options={"set": "many scripts"}, shows="unknown() > 0.02 and pieces() > 2"),
+        Example("A long report", "", options={"set": "a long report"}, shows='found("cut") > 0 and longest() > 512'),
+    ),
+    chips="",
+    slow=True,
+    needs=("lines",),
+    text=False,
+    most_lines=MAX_LINES,
+)
+
+WORDS = 12  # shattered words that are drawn
+SCRIPTS = 8
+
+
+def draw(result: Audit) -> Figure:
+    total = len(result.texts)
+    bars = []
+    for kind in KINDS:
+        found = result.count(kind)
+        tone: Tone = "orange" if found else "grey"
+        bars.append(Bar(kind, found / total, f"{found:,} of {total:,}", tone))
+    panels = [Panel([Bars(bars, high=1, unit="share")], title="Texts")]
+    if result.shattered:
+        words = [
+            Bar(
+                one.word,
+                one.pieces,
+                count(one.pieces, "piece") + (f", {one.times:,} times" if one.times > 1 else ""),
+                door={"view": "tokenization", "text": one.word},
+            )
+            for one in result.shattered[:WORDS]
+        ]
+        panels.append(Panel([Bars(words)], title="Words that are shattered"))
+    if result.scripts[1:]:
+        scripts = [
+            Bar(script.name, script.pieces, decimal(script.pieces), hover=f"{script.words:,} words")
+            for script in result.scripts[:SCRIPTS]
+        ]
+        panels.append(Panel([Bars(scripts)], title="Pieces of a word, by script"))
+    return Figure(panels)
+
+
+def say(result: Audit) -> str:
+    """How many texts are odd and how, then what the vocabulary makes of their words."""
+    total = len(result.texts)
+    found = []
+    for kind, (one, several) in KINDS.items():
+        if number := result.count(kind):
+            found.append(f"{number:,} {one if number == 1 else several}")
+    sentences = [f"Of {count(total, 'text')}, {join_names(found)}."]
+    if not found:
+        sentences = [f"Nothing odd was found in {count(total, 'text')}."]
+    if cut := [finding for finding in result.findings if finding.kind == "cut"]:
+        lost = sum(finding.amount for finding in cut) / len(cut)
+        sentences.append(
+            f"It reads {result.limit:,} tokens of a text, and the longest has {result.longest:,}; {percent(lost)} of "
+            "what is cut is not read on average."
+        )
+    sentences.append(
+        f"A word has {decimal(result.pieces)} pieces on average, and {share(result.unknown)} of the tokens are unknown."
+    )
+    if result.shattered:
+        named = join_names([quote(clip(one.word, 20)) for one in result.shattered[:3]])
+        sentences.append(f"In {SHATTERED} pieces or more, or unknown, are words such as {named}.")
+    if len(result.findings) > LISTED:
+        sentences.append(f"The table has the first {LISTED:,} of {len(result.findings):,} findings.")
+    return " ".join(sentences)
+
+
+def compare(first: Audit, second: Audit) -> str:
+    """Which of two tokenizers needs fewer pieces for a word."""
+    if first.texts != second.texts or first.pieces == second.pieces:
+        return ""
+    fewer = "the first" if first.pieces < second.pieces else "the second"
+    return (
+        f"{fewer.capitalize()} needs fewer pieces: {decimal(first.pieces)} against {decimal(second.pieces)} for a word."
+    )
+
+
+def cases(result: Audit, *others: Audit) -> dict[str, Any]:
+    """The table of findings, each with whether the *others* have it too. A press on a row shows the pieces of its
+    text."""
+    theirs = [{(finding.line, finding.kind): finding for finding in other.findings} for other in others]
+    rows = [
+        row(result, finding, [other.get((finding.line, finding.kind)) for other in theirs])
+        for finding in result.findings[:LISTED]
+    ]
+    return {
+        "rows": rows,
+        "score": "the share that is not read, is unknown, or is like the earlier text; else 1",
+        "title": "Findings",
+        "columns": ["Text", "Finding", "Which", "Share"],
+    }
+
+
+def row(result: Audit, finding: Finding, others: list[Finding | None]) -> dict[str, Any]:
+    text = result.texts[finding.line].text
+    earlier = f"as line {finding.earlier + 1:,}" if finding.earlier >= 0 else ""
+    return {
+        "line": finding.line + 1,
+        "category": finding.kind,
+        "texts": (clip(text, 160),),
+        "wanted": finding.kind,
+        "answer": earlier,
+        "right": None,
+        "score": round(finding.amount, 3),
+        "rank": None,
+        "others": [
+            other and {"answer": other.kind, "right": None, "score": round(other.amount, 3)} for other in others
+        ],
+        "state": {"view": "tokenization", "text": text},
+    }
