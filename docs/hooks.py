@@ -46,6 +46,7 @@ COMMANDS = (
     "probe",
     "whose-vectors",
     "audit",
+    "not-found",
     "encode",
     "doctor",
     "train",

@@ -102,16 +102,17 @@ def rounded(vectors: Float[np.ndarray, "n d"], numbers: Numbers) -> np.ndarray:
     return bits if numbers == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
 
 
-def windows(checkpoint: Checkpoint, text: str, prompt: str | None, stride: int) -> list[Encoding]:
+def windows(checkpoint: Checkpoint, text: str, prompt: str | None, stride: int, most_tokens: int = 0) -> list[Encoding]:
     """*text* in parts that the encoder reads whole, which share *stride* tokens, each with the *prompt* before it. They
-    begin and end between words. Raises ExplorerError if the text is too long, or the stride not shorter than a part."""
+    begin and end between words. *most_tokens*: of a window; 0: as many as the encoder reads. Raises ExplorerError if
+    the text is too long, or the stride not shorter than a part."""
     if len(text) > MAX_WINDOWED:
         raise ExplorerError(
             f"The text has {len(text):,} characters; the limit in windows is {MAX_WINDOWED:,}. Split it."
         )
     tokenizer = checkpoint.sentence_tokenizer
     frame = len(encode_sentence(checkpoint, "a", prompt)) - 1  # tokens of the prompt, [CLS] and [SEP]
-    room = tokenizer.max_tokens - frame
+    room = (most_tokens or tokenizer.max_tokens) - frame
     if not 0 <= stride < room:
         raise ExplorerError(f"stride: got {stride:,}; wanted fewer than the {room:,} tokens of a window.")
     with without_panic():

@@ -53,12 +53,14 @@ class RowUploads(Uploads[UploadedRows]):
 
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
-    and for rows that are not a suite."""
+    and for rows that are neither a suite nor a collection of queries and passages."""
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
+    columns = {str(name).lower() for _, cells in rows for name in cells}
     try:
-        cases(rows)
+        if not {"query", "passage"} <= columns:  # those of Not found
+            cases(rows)
     except ExplorerError as error:
         if table.kind != "text":
             raise

@@ -197,6 +197,20 @@ def whose_vectors(planted: Literal['another pooling', 'a layer too early', 'a pr
         prompt: Prompt (the name of the prompt in the checkpoint's files that should be before them)
         vectors: dictionaries with text and vector, or a JSONL file (empty: those of Without a file)
     """
+def not_found(set: Literal['a handbook with faults', 'household tips'] = 'a handbook with faults', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', top: int = 3, prompt: str = '', passage_prompt: str = '', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """Which queries do not find the passage that answers them, and why, each cause checked by undoing it.
+    Search the passages of *rows*, or of the built-in collection, for each query. *text* is not read.
+    Raises ExplorerError for rows without the columns query and passage, for no query with an answer, for more than
+    10,000 passages or 1,000 queries, and for a prompt that the files do not name.
+    Args:
+        set: Collection (built in; or upload rows with query and passage)
+        checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
+        precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
+        top: Found means among the first, 1 to 100
+        prompt: Prompt of a query (a name in the checkpoint's files, or none)
+        passage_prompt: Prompt of a passage (empty: as the files say)
+        rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in collection)
+    """
 def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
     """How the text is cut into pieces, and the vectors of each piece that add up to the input.
     Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
@@ -653,6 +667,7 @@ class Methods:
     def term_weights(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 12) -> Result: ...
     def late_interaction(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '', projection: Literal['own', 'none'] = 'own') -> Result: ...
     def whose_vectors(self, planted: Literal['another pooling', 'a layer too early', 'a prompt before it', 'cut at 64 tokens', 'in another order', 'read in halves', 'as the files say'] = 'another pooling', *, prompt: str = '', vectors: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def not_found(self, set: Literal['a handbook with faults', 'household tips'] = 'a handbook with faults', *, top: int = 3, prompt: str = '', passage_prompt: str = '', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...

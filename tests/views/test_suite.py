@@ -7,10 +7,10 @@ import pytest
 import scipy.stats
 import torch
 
+from bertexplorer.answers.bootstrap import interval
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.views.suite import compute as suite, show as figure
-from bertexplorer.views.suite.bootstrap import interval
 from bertexplorer.views.suite.cases import BuiltIn, built_in, cases
 from bertexplorer.views.suite.compute import Options
 from bertexplorer.views.suite.scores import CaseOutcome, Scorer

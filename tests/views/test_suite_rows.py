@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from bertexplorer.answers.bootstrap import compare_paired, holm
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.views.suite import compute as suite, show as figure, table as suite_table
-from bertexplorer.views.suite.bootstrap import compare_paired, holm
 from bertexplorer.views.suite.cases import Case, cases
 from bertexplorer.views.suite.compute import Options, share
 from bertexplorer.views.suite.scores import CaseOutcome

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from bertexplorer.answers.bootstrap import Interval, interval
 from bertexplorer.answers.uploads import balanced_sample, check_given
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
@@ -17,7 +18,6 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import RowProblem
 from bertexplorer.views import facts
 from bertexplorer.views.rows import NumberedRow
-from bertexplorer.views.suite.bootstrap import Interval, interval
 from bertexplorer.views.suite.cases import BuiltIn, Kind, built_in, cases
 from bertexplorer.views.suite.paired import comparison_tables as comparison_tables
 from bertexplorer.views.suite.scores import CaseOutcome, Scorer, Scoring

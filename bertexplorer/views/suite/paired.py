@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bertexplorer.views.suite.bootstrap import PairedComparison, compare_paired, holm
+from bertexplorer.answers.bootstrap import PairedComparison, compare_paired, holm
 from bertexplorer.views.suite.scores import CaseOutcome
 
 Rows = list[dict[str, object]]

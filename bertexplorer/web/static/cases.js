@@ -197,7 +197,9 @@ class Cases extends HTMLElement {
         },
         right ? "✓" : "✗",
       );
-    const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
+    const size = Math.abs(one.score),
+      digits = Number.isInteger(size) ? 0 : 2;
+    const score = `${one.score < 0 ? "−" : ""}${size.toFixed(digits)}${one.rank ? ` (rank ${one.rank})` : ""}`;
     const others = one.others.map((other) =>
       other
         ? h(

@@ -1,0 +1,134 @@
+"""A test collection: queries, passages, and who answers whom; and where a checkpoint ranks each passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bertexplorer import engine
+from bertexplorer.answers.vectors import BUILT_IN, encode_sentence, unit_vectors
+from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.rows import Row, RowProblem
+from bertexplorer.training.ranking import BM25, rank_by_score, tie_ranks
+from bertexplorer.training.tasks import retrieval
+from bertexplorer.training.tasks.retrieval import Example
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Encoding
+
+MAX_PASSAGES, MAX_QUERIES = 10_000, 1_000
+AT_ONCE = 256  # passages whose tokens are in memory together
+NEAREST = 10  # passages of an unrelated sentence
+HUB = 0.2  # share of the unrelated sentences to which a hub is near, at least
+OFTEN = 5  # times as often as any passage would be
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Queries and passages by their index; *relevant*: of each query, passage -> its grade, above 0."""
+
+    queries: tuple[str, ...]
+    passages: tuple[str, ...]
+    relevant: tuple[Mapping[int, float], ...]
+    unusable: tuple[RowProblem, ...] = ()  # rows that were not used, with the reason
+
+
+def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collection:
+    """The collection in *rows* with the columns query, passage and, if there is one, relevance; a passage without a
+    query is one that may be found. Raises ExplorerError for other columns, for no query with an answer, and beyond
+    MAX_PASSAGES and MAX_QUERIES."""
+    lower = [Row(line, {str(name).lower(): cell for name, cell in cells.items()}) for line, cells in rows]
+    columns = {name for row in lower for name in row.cells}
+    if not {"query", "passage"} <= columns:
+        raise ExplorerError(
+            f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted query and passage, and relevance "
+            "where passages answer a query more or less well."
+        )
+    examples, problems = retrieval.examples(lower, retrieval.Options())
+    passages = numbered([text for one in examples for text in (one.passage, *one.negatives)])
+    answered = [one for one in examples if one.query and one.relevance]
+    queries = numbered([one.query for one in answered])
+    if not queries:
+        raise ExplorerError("No row has a query and a passage that answers it. Give at least one.")
+    for what, count, most in (("passages", len(passages), MAX_PASSAGES), ("queries", len(queries), MAX_QUERIES)):
+        if count > most:
+            raise ExplorerError(f"There are {count:,} {what}; the limit is {most:,}. Give part of them.")
+    return Collection(tuple(queries), tuple(passages), relevance(answered, queries, passages), tuple(problems))
+
+
+def numbered(texts: Sequence[str]) -> dict[str, int]:
+    """Each different text -> its index."""
+    return {text: index for index, text in enumerate(dict.fromkeys(texts))}
+
+
+def relevance(
+    answered: Sequence[Example], queries: Mapping[str, int], passages: Mapping[str, int]
+) -> tuple[dict[int, float], ...]:
+    """Of each query, passage -> its highest grade."""
+    grades: tuple[dict[int, float], ...] = tuple({} for _ in queries)
+    for one in answered:
+        own, passage = grades[queries[one.query]], passages[one.passage]
+        own[passage] = max(one.relevance, own.get(passage, 0.0))
+    return grades
+
+
+class Searcher:
+    """A collection as a checkpoint sees it: the vectors of its passages, computed once, and ranks by cosine."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, collection: Collection, prompt: str | None, passage_prompt: str | None
+    ) -> None:
+        """*prompt*, *passage_prompt*: the names of what stands before a query and a passage; None: as the files say.
+        Raises ExplorerError for a prompt that the files do not name, and for a text that cannot be read."""
+        self.checkpoint, self.collection = checkpoint, collection
+        self.prompt, self.passage_prompt = prompt, passage_prompt
+        self.ties = tie_ranks(collection.passages)
+        self.by_words = BM25(collection.passages)
+        self.left_out = np.zeros(len(collection.passages), int)  # tokens of each passage that are not read
+        self.queries = self.vectors(collection.queries, prompt)
+        parts = []
+        progress.report(0, len(collection.passages))
+        for start in range(0, len(collection.passages), AT_ONCE):
+            encodings = self.encode(collection.passages[start : start + AT_ONCE], passage_prompt)
+            self.left_out[start : start + AT_ONCE] = [encoding.left_out for encoding in encodings]
+            parts.append(self.vectors_of(encodings))
+        self.passages = np.concatenate(parts)
+
+    def encode(self, texts: Sequence[str], prompt: str | None) -> list[Encoding]:
+        return [encode_sentence(self.checkpoint, text, prompt) for text in texts]
+
+    def vectors_of(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n d"]:
+        """Of length 1."""
+        layer = self.checkpoint.config.num_layers
+        made = engine.sentence_vectors(self.checkpoint, encodings, layer=layer, pooling="own")
+        return unit_vectors(made.numpy()).astype(np.float32)
+
+    def vectors(self, texts: Sequence[str], prompt: str | None) -> Float[np.ndarray, "n d"]:
+        return self.vectors_of(self.encode(texts, prompt))
+
+    def order(self, query: Float[np.ndarray, " d"]) -> Int[np.ndarray, " n"]:
+        """All passages, the nearest to *query* first."""
+        return rank_by_score(self.passages @ query, self.ties)
+
+    @cached_property
+    def hubs(self) -> Bool[np.ndarray, " n"]:
+        """The passages that are among the NEAREST of HUB of unrelated sentences, and OFTEN as often as any would be."""
+        near = np.zeros(len(self.passages))
+        for query in self.vectors([line.text for line in BUILT_IN], self.prompt):
+            near[self.order(query)[:NEAREST]] += 1
+        return near / len(BUILT_IN) >= max(HUB, OFTEN * NEAREST / len(near))
+
+    def rank(self, query: Float[np.ndarray, " d"], passage: int, own: Float[np.ndarray, " d"] | None = None) -> int:
+        """The rank of *passage*, 1 the first, for the vector of a *query*. *own*: another vector for the passage."""
+        scores = self.passages @ query
+        score = scores[passage] if own is None else np.float32(own @ query)
+        before = (scores > score) | ((scores == score) & (self.ties < self.ties[passage]))
+        before[passage] = False
+        return 1 + int(before.sum())

@@ -1,0 +1,209 @@
+"""Not found: which queries do not find the passage that answers them, and why, each cause checked by undoing it.
+
+`diagnosis/misses.py` describes the causes and their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import numpy as np
+
+from bertexplorer.answers.bootstrap import Interval, interval
+from bertexplorer.answers.uploads import check_given
+from bertexplorer.answers.vectors import NO_PROMPT, prompt_name
+from bertexplorer.diagnosis.collection import Collection, Searcher, read_collection
+from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss, explain
+from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
+from bertexplorer.options import Option
+from bertexplorer.training.ranking import ndcg, reciprocal_rank
+from bertexplorer.views import facts
+from bertexplorer.views.not_found.sets import Name, rows_of
+from bertexplorer.views.rows import NumberedRow, split_readable
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Text
+
+EXPLAINED = 200  # misses that are examined; further ones are counted
+KEYS, MEASURE = ("metric",), "value"
+
+
+@dataclass(frozen=True)
+class Options:
+    set: Annotated[Name, Option("Collection", info="built in; or upload rows with query and passage")] = (
+        "a handbook with faults"
+    )
+    top: Annotated[int, Option("Found means among the first", 1, 100)] = 3
+    prompt: Annotated[str, Option("Prompt of a query", info=f"a name in the checkpoint's files, or {NO_PROMPT}")] = ""
+    passage_prompt: Annotated[str, Option("Prompt of a passage", info="empty: as the files say")] = ""
+    rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in collection", by_page=True)] = ""
+
+
+class Metric(NamedTuple):
+    """The mean over the queries, with its 95 % interval, beside that of a search by words."""
+
+    name: str
+    value: float  # 0 to 1
+    interval: Interval
+    by_words: float
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """A collection of q queries that was searched."""
+
+    name: str  # of the built-in collection, or "uploaded rows"
+    collection: Collection
+    top: int
+    ranks: tuple[int, ...]  # of the nearest passage that answers each query, 1 the first
+    ranks_by_words: tuple[int, ...]  # the same for BM25; 0: it finds none
+    misses: tuple[Miss, ...]  # the first EXPLAINED, in the order of the queries
+    metrics: tuple[Metric, ...]
+    cut: int  # passages of which some tokens are not read
+
+    @property
+    def found(self) -> int:
+        return sum(rank <= self.top for rank in self.ranks)
+
+    def count(self, cause: str) -> int:
+        return sum(miss.cause == cause for miss in self.misses)
+
+
+def run(
+    checkpoint: Checkpoint,
+    text: Text | str = "",
+    *,
+    options: Options = Options(),
+    rows: Sequence[NumberedRow] | None = None,
+) -> NotFound:
+    """Search the passages of *rows*, or of the built-in collection, for each query. *text* is not read.
+
+    Raises ExplorerError for rows without the columns query and passage, for no query with an answer, for more than
+    10,000 passages or 1,000 queries, and for a prompt that the files do not name."""
+    check_given("rows", options.rows, rows)
+    readable, _ = split_readable(rows or rows_of(options.set))
+    collection = read_collection(readable)
+    searcher = Searcher(checkpoint, collection, prompt_name(options.prompt), prompt_name(options.passage_prompt))
+
+    # 1. Where each query finds what answers it, by vectors and by words.
+    orders = [searcher.order(query).tolist() for query in searcher.queries]
+    orders_by_words = [searcher.by_words.order(query) for query in collection.queries]
+    ranks = [first_rank(order, relevant) for order, relevant in zip(orders, collection.relevant, strict=True)]
+    by_words = [
+        first_rank(order, relevant) for order, relevant in zip(orders_by_words, collection.relevant, strict=True)
+    ]
+
+    # 2. Why some do not.
+    misses: list[Miss] = []
+    for query, rank in enumerate(ranks):
+        progress.check()
+        if rank > options.top and len(misses) < EXPLAINED:
+            miss = explain(searcher, query, options.top)
+            if miss:
+                misses.append(miss)
+    return NotFound(
+        name="uploaded rows" if rows else options.set,
+        collection=collection,
+        top=options.top,
+        ranks=tuple(ranks),
+        ranks_by_words=tuple(by_words),
+        misses=tuple(misses),
+        metrics=measure(collection, orders, orders_by_words, options.top),
+        cut=int((searcher.left_out > 0).sum()),
+    )
+
+
+def first_rank(order: Sequence[int], relevant: object) -> int:
+    """The rank of the first passage of *order* that is among the *relevant* ones; 0 if none is."""
+    for rank, passage in enumerate(order, 1):
+        if passage in relevant:  # type: ignore[operator]
+            return rank
+    return 0
+
+
+def measure(
+    collection: Collection, orders: Sequence[Sequence[int]], orders_by_words: Sequence[Sequence[int]], top: int
+) -> tuple[Metric, ...]:
+    """Found among the first *top*; MRR and nDCG of the first ten."""
+    names = (f"found in {top}", "MRR@10", "nDCG@10")
+    values = []
+    for found in (orders, orders_by_words):
+        each = []
+        for order, relevant in zip(found, collection.relevant, strict=True):
+            grades = [relevant.get(passage, 0.0) for passage in order]
+            each.append((float(any(grades[:top])), reciprocal_rank(grades), ndcg(grades, list(relevant.values()))))
+        values.append(np.array(each))
+    own, words = values
+    return tuple(
+        Metric(name, float(own[:, i].mean()), interval(own[:, i]), float(words[:, i].mean()))
+        for i, name in enumerate(names)
+    )
+
+
+def rows(result: NotFound) -> list[dict[str, object]]:
+    """A row for each query: the rank of what answers it, and why it was not found. Ranks count from 1."""
+    misses = {miss.query: miss for miss in result.misses}
+    table = []
+    for query, rank in enumerate(result.ranks):
+        miss = misses.get(query)
+        passages = result.collection.passages
+        table.append(
+            {
+                "query": result.collection.queries[query],
+                "rank": rank,
+                "rank_by_words": result.ranks_by_words[query] or "",
+                "cause": miss.cause if miss else "",
+                "rank_undone": miss.after if miss else "",
+                "undone": miss.what if miss else "",
+                "wanted": passages[miss.passage] if miss else "",
+                "first": passages[miss.winner] if miss else "",
+            }
+        )
+    return table
+
+
+def summary_rows(result: NotFound) -> list[dict[str, object]]:
+    """The metrics, each with its 95 % interval and that of a search by words."""
+    return [
+        {
+            "metric": metric.name,
+            "value": metric.value,
+            "low": metric.interval.low,
+            "high": metric.interval.high,
+            "by_words": metric.by_words,
+        }
+        for metric in result.metrics
+    ]
+
+
+def tables(result: NotFound) -> dict[str, list[dict[str, object]]]:
+    """The metrics; how many misses have each cause."""
+    causes = [{"cause": cause, "misses": result.count(cause)} for cause in (*CAUSES, UNEXPLAINED)]
+    return {"summary": summary_rows(result), "causes": causes}
+
+
+class Facts(facts.Facts[NotFound]):
+    def queries(self) -> float:
+        """Queries that have an answer in the collection."""
+        return len(self._result.ranks)
+
+    def found(self) -> float:
+        """Queries that find it."""
+        return self._result.found
+
+    def missed(self, cause: str = "") -> float:
+        """Queries that do not, for this cause: cut, long, unreadable, near duplicate, hub, names, words, prompt or not
+        explained; without one, for any."""
+        if not cause:
+            return len(self._result.misses)
+        if cause not in (*CAUSES, UNEXPLAINED):
+            raise ExplorerError(f"There is no cause {cause!r:.60}; wanted one of {', '.join((*CAUSES, UNEXPLAINED))}.")
+        return self._result.count(cause)
+
+    def found_by_words(self) -> float:
+        """Queries that a search by words (BM25) answers."""
+        return sum(0 < rank <= self._result.top for rank in self._result.ranks_by_words)

@@ -1,0 +1,70 @@
+"""Collections to begin with, written by the project. In the handbook most questions find their passage; the others do
+not, each for another reason."""
+
+import json
+from typing import Literal
+
+from bertexplorer.settings import ASSETS
+from bertexplorer.views.rows import NumberedRow
+
+Name = Literal["a handbook with faults", "household tips"]
+
+BRIDGE = (
+    "The old bridge was built in three years, and it was paid for by the towns on both sides of the river. Stone came "
+    "from the hills in the north and was brought by boat. "
+)
+PLAIN = {  # query -> passage
+    "when does the swimming pool open": "The swimming pool opens at nine in summer and at ten in winter.",
+    "how much is a ticket for children": "Children under twelve swim for half the price.",
+    "can I bring my dog to the park": "Dogs may run free in the park behind the school, but not at the lake.",
+    "who repairs street lamps": "If a street lamp is dark, call the office for roads. It is repaired within a week.",
+    "where do I get a new passport": "A new passport is made in the town hall, on the second floor.",
+    "what can I borrow from the library": "The library lends books, games and tools for four weeks.",
+    "when is the market": "Farmers sell fruit, cheese and flowers in the square every Friday morning.",
+    "how do I register a baby": "Parents register a child with the papers of the hospital and their own.",
+    "is there a bus at night": "The last bus leaves the station at midnight, on Saturdays an hour later.",
+    "where can I leave old furniture": "Old furniture is collected twice a year. Put it on the pavement.",
+}
+LONG = {  # what answers stands beyond the tokens that are read
+    "where does the key of the cellar hang": BRIDGE * 20 + "The key of the cellar hangs behind the clock.",
+    "who rings the bell at noon": BRIDGE * 18 + "The bell is rung at noon by the baker.",
+}
+PERMIT = "A parking permit for residents of the old town costs {} euros a year and is valid in every street."
+TWINS = {"what does it cost to park in the old town": PERMIT.format(60)}  # older versions are before it
+VERSIONS = [PERMIT.format(price) for price in (40, 45, 50, 55)]
+NAMES = {  # the name draws passages that say nothing of the question
+    "does Mary Baker keep bees": "Bees are kept behind the mill, and honey is sold there.",
+}
+OF_NAMES = [
+    "Mary Baker was born in the house beside the church.",
+    "A prize for young writers is named after Mary Baker.",
+    "Mary Baker opened the new hall in the presence of many guests.",
+    "The street was called after Mary Baker in spring.",
+    "Mary Baker and her brother founded the choir.",
+]
+CODES = {  # only the words say it
+    "form 417": "417: for those who want to put up a fence. Bring a drawing and a photo of the place.",
+}
+FORMS = {411: "cut a tree", 412: "build a shed", 413: "change a window", 414: "dig a well", 415: "paint a house"}
+OF_FORMS = [f"Form {number}: for those who want to {what}. Bring a drawing." for number, what in FORMS.items()]
+SHATTERED = {  # the vocabulary has none of these words
+    "xqzvltk brvnqwj zkptfgh hall": "The market hall is cleaned on Monday, before anybody comes.",
+}
+GAP = {"my neighbour is too loud": "From ten in the evening on the police may be called."}
+
+
+def handbook() -> list[NumberedRow]:
+    answered = {**PLAIN, **LONG, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
+    rows: list[dict[str, object]] = [{"query": query, "passage": passage} for query, passage in answered.items()]
+    rows += [{"query": "", "passage": passage, "relevance": 0} for passage in (*VERSIONS, *OF_NAMES, *OF_FORMS)]
+    return list(enumerate(rows, 1))
+
+
+def household() -> list[NumberedRow]:
+    """The built-in rows of the task retrieval."""
+    lines = (ASSETS / "data" / "retrieval.jsonl").read_text("utf-8").splitlines()
+    return [(number, json.loads(line)) for number, line in enumerate(lines, 1)]
+
+
+def rows_of(name: Name) -> list[NumberedRow]:
+    return handbook() if name == "a handbook with faults" else household()

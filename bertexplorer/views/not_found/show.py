@@ -1,0 +1,150 @@
+"""Figure for not found: how well the collection is searched, beside a search by words, and the causes of the misses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, key
+from bertexplorer.charts.style import clip, count, join_names, percent
+from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss
+from bertexplorer.views.not_found.compute import NotFound
+from bertexplorer.views.rows import unusable_note, unusable_rows
+from bertexplorer.views.view import Example, View
+
+VIEW = View(
+    __package__,
+    "Sentences",
+    place=7,
+    first="set",
+    title="Not found",
+    question="Why was it not found?",
+    note=(
+        "A cause is said only if undoing it brings the passage among the first; there may be others. A passage that is "
+        "“not explained” may mean what it says with no word of the query, or answer it less well than the one that was "
+        "found: look at both. A search by words needs no checkpoint, and is hard to beat on names and numbers."
+    ),
+    papers=("Robertson and Zaragoza, 2009, The Probabilistic Relevance Framework", "Thakur et al., 2021, BEIR"),
+    examples=(
+        Example(
+            "A handbook", "", shows='missed("cut") == 2 and missed("near duplicate") == 1 and missed("words") == 1'
+        ),
+        Example("The first alone", "", options={"top": 1}, shows="found() < queries()"),
+        Example("Among ten", "", options={"top": 10}, shows='missed("names") == 0 and missed("cut") > 0'),
+        Example("Household tips", "", options={"set": "household tips"}, shows="found() > 2 * found_by_words()"),
+        Example(
+            "Tips, among ten", "", options={"set": "household tips", "top": 10}, shows='missed("not explained") > 10'
+        ),
+    ),
+    chips="",
+    slow=True,
+    needs=("rows",),
+    text=False,
+)
+
+SAID = {  # of a miss
+    "cut": "the part that would be found is not read",
+    "long": "in parts it would be found",
+    "unreadable": "words in many pieces, or unknown",
+    "near duplicate": "passages that repeat it are before it",
+    "hub": "passages that are near to everything are before it",
+    "names": "names and numbers draw other passages",
+    "words": "a search by words would find it",
+    "prompt": "another prompt would find it",
+    UNEXPLAINED: "none of these causes",
+}
+
+
+def draw(result: NotFound) -> Figure:
+    metrics = [
+        Bar(
+            metric.name,
+            metric.value,
+            percent(metric.value),
+            low=metric.interval.low,
+            high=metric.interval.high,
+            ticks=[Tick(metric.by_words, "orange")],
+        )
+        for metric in result.metrics
+    ]
+    legend = key(("━", "grey", "95 % interval"), ("┃", "orange", "search by words (BM25)"))
+    panels = [Panel([Bars(metrics, high=1, unit="share"), legend])]
+    causes = [
+        Bar(
+            cause,
+            found,
+            f"{found:,}",
+            "grey" if cause == UNEXPLAINED else "blue",
+            hover=SAID[cause],
+        )
+        for cause in (*CAUSES, UNEXPLAINED)
+        if (found := result.count(cause))
+    ]
+    if causes:
+        panels.append(Panel([Bars(causes)], title="Why it was not found"))
+    return Figure(panels)
+
+
+def say(result: NotFound) -> str:
+    """How many queries find their passage, and the causes of the others."""
+    queries = len(result.ranks)
+    found = result.metrics[0]
+    sentences = [
+        f"{result.found:,} of {queries:,} queries find what answers them among the first {result.top} of "
+        f"{count(len(result.collection.passages), 'passage')}: {percent(found.value)} (95 % interval "
+        f"{percent(found.interval.low)} to {percent(found.interval.high)}); a search by words finds "
+        f"{percent(found.by_words)}."
+    ]
+    causes = [f"{result.count(cause):,} {cause}" for cause in (*CAUSES, UNEXPLAINED) if result.count(cause)]
+    if causes:
+        sentences.append(f"Of those that do not, {join_names(causes)}.")
+    if len(result.misses) < queries - result.found:
+        sentences.append(f"The first {len(result.misses):,} misses were examined.")
+    if result.cut:
+        sentences.append(f"{count(result.cut, 'passage')} cannot be read whole.")
+    if result.collection.unusable:
+        sentences.append(f"{unusable_note(result.collection.unusable, 'used')}.")
+    return " ".join(sentences)
+
+
+def compare(first: NotFound, second: NotFound) -> str:
+    """How many queries only one of two checkpoints answers."""
+    if first.collection != second.collection or first.top != second.top:
+        return ""
+    ours, theirs = ([rank <= result.top for rank in result.ranks] for result in (first, second))
+    only_first = sum(a and not b for a, b in zip(ours, theirs, strict=True))
+    only_second = sum(b and not a for a, b in zip(ours, theirs, strict=True))
+    return f"Only the first finds {only_first:,} of the {len(ours):,} answers, only the second {only_second:,}."
+
+
+def cases(result: NotFound, *others: NotFound) -> dict[str, Any]:
+    """The table of misses, with the rank that each of the *others* gives the answer. A press compares query and
+    passage."""
+    rows = [row(result, miss, others) for miss in result.misses]
+    return {
+        "rows": rows,
+        "score": "the rank of the passage, 1 the first",
+        "title": "Misses",
+        "columns": ["Query and passage", "Cause", "Undone", "Rank"],
+        "aside": unusable_rows(result.collection.unusable),
+    }
+
+
+def row(result: NotFound, miss: Miss, others: tuple[NotFound, ...]) -> dict[str, Any]:
+    query, passage = result.collection.queries[miss.query], result.collection.passages[miss.passage]
+    undone = f"rank {miss.after:,}: {miss.what}" if miss.what else ""
+    theirs = []
+    for other in others:
+        rank = other.ranks[miss.query] if other.collection == result.collection else 0
+        theirs.append({"answer": f"rank {rank:,}", "right": rank <= other.top, "score": float(rank)} if rank else None)
+    return {
+        "line": miss.query + 1,
+        "category": miss.cause,
+        "texts": (clip(query, 120), clip(passage, 120)),
+        "wanted": miss.cause,
+        "answer": undone,
+        "right": None,
+        "score": float(miss.rank),
+        "rank": None,
+        "others": theirs,
+        "state": {"view": "sentence-similarity", "text": query, "pair": passage},
+    }
