@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.text import Text
 
 EXPLAINED = 200  # misses that are examined; further ones are counted
+NEAREST = 10  # passages of a query that two checkpoints may share
 KEYS, MEASURE = ("metric",), "value"
 
 
@@ -61,6 +62,7 @@ class NotFound:
     top: int
     ranks: tuple[int, ...]  # of the nearest passage that answers each query, 1 the first
     ranks_by_words: tuple[int, ...]  # the same for BM25; 0: it finds none
+    nearest: tuple[tuple[int, ...], ...]  # the first NEAREST passages of each query
     misses: tuple[Miss, ...]  # the first EXPLAINED, in the order of the queries
     metrics: tuple[Metric, ...]
     cut: int  # passages of which some tokens are not read
@@ -111,6 +113,7 @@ def run(
         top=options.top,
         ranks=tuple(ranks),
         ranks_by_words=tuple(by_words),
+        nearest=tuple(tuple(order[:NEAREST]) for order in orders),
         misses=tuple(misses),
         metrics=measure(collection, orders, orders_by_words, options.top),
         cut=int((searcher.left_out > 0).sum()),

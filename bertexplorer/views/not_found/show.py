@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from bertexplorer.answers.bootstrap import compare_paired
 from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, key
 from bertexplorer.charts.style import clip, count, join_names, percent
 from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss
-from bertexplorer.views.not_found.compute import NotFound
+from bertexplorer.views.not_found.compute import NEAREST, NotFound
 from bertexplorer.views.rows import unusable_note, unusable_rows
 from bertexplorer.views.view import Example, View
 
@@ -41,6 +44,7 @@ VIEW = View(
     text=False,
 )
 
+SIGNIFICANT = 0.05
 SAID = {  # of a miss
     "cut": "the part that would be found is not read",
     "long": "in parts it would be found",
@@ -107,13 +111,23 @@ def say(result: NotFound) -> str:
 
 
 def compare(first: NotFound, second: NotFound) -> str:
-    """How many queries only one of two checkpoints answers."""
+    """How many queries only one of two checkpoints answers, whether that may be chance, and what their first ten
+    share."""
     if first.collection != second.collection or first.top != second.top:
         return ""
-    ours, theirs = ([rank <= result.top for rank in result.ranks] for result in (first, second))
-    only_first = sum(a and not b for a, b in zip(ours, theirs, strict=True))
-    only_second = sum(b and not a for a, b in zip(ours, theirs, strict=True))
-    return f"Only the first finds {only_first:,} of the {len(ours):,} answers, only the second {only_second:,}."
+    ours, theirs = (np.array([rank <= result.top for rank in result.ranks], float) for result in (first, second))
+    paired = compare_paired(ours, theirs)
+    if paired.p >= SIGNIFICANT:
+        verdict = "that may be chance"
+    else:
+        verdict = "the second finds more" if paired.difference > 0 else "the first finds more"
+    pairs = zip(first.nearest, second.nearest, strict=True)
+    shared = [len(set(one) & set(other)) / len(one) for one, other in pairs]
+    return (
+        f"Only the first finds {paired.only_first:,} of the {len(ours):,} answers, only the second "
+        f"{paired.only_second:,}: {verdict} (McNemar’s test, p = {paired.p:.2g}). Of the first {NEAREST} passages they "
+        f"share {percent(float(np.mean(shared)))} on average."
+    )
 
 
 def cases(result: NotFound, *others: NotFound) -> dict[str, Any]:

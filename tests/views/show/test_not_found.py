@@ -19,6 +19,7 @@ HAND = NotFound(
     top=1,
     ranks=(3, 1, 4),
     ranks_by_words=(1, 0, 2),
+    nearest=((1, 3, 0), (1, 0, 2), (1, 0, 3)),
     misses=(Miss(0, 0, 3, 1, "words", 1, f"by {EVIL}"), Miss(2, 2, 4, 1, UNEXPLAINED, 4, "")),
     metrics=tuple(Metric(name, 0.5, Interval(0.25, 0.75), 0.125) for name in ("found in 1", "MRR@10", "nDCG@10")),
     cut=2,
@@ -59,6 +60,8 @@ def test_the_table_has_the_ranks_of_other_checkpoints() -> None:
 
 
 def test_two_checkpoints_are_compared_query_by_query() -> None:
-    said = figure.compare(HAND, replace(HAND, ranks=(1, 2, 4)))
-    assert said == "Only the first finds 1 of the 3 answers, only the second 1."
+    said = figure.compare(HAND, replace(HAND, ranks=(1, 2, 4), nearest=((1, 3, 0), (1, 0, 2), (2, 3, 1))))
+    assert "Only the first finds 1 of the 3 answers, only the second 1: that may be chance" in said and "89 %" in said
+    many = replace(HAND, collection=replace(COLLECTION, queries=("a",) * 20), ranks=(9,) * 20, nearest=((0,),) * 20)
+    assert "the second finds more" in figure.compare(many, replace(many, ranks=(1,) * 20))
     assert figure.compare(HAND, replace(HAND, top=2)) == ""
