@@ -29,7 +29,8 @@ def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         measured = f", which move a probability by {written['moved']:.3f} at most (at {written['masks']:,} masks)"
     print(
         f"{flags.out}: {written['bytes'] / 1e6:,.1f} MB, of which a first visit fetches about "
-        f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}{measured}.",
+        f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}{measured}. An open page takes about "
+        f"{written['memory'] / 1e6:,.0f} MB of memory.",
         file=sys.stderr,
     )
     if written["left_out"]:

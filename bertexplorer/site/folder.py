@@ -59,7 +59,9 @@ FIRST = (  # where pages and workers begin, beside the twins
 )
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 ACTIVATION_NAMES = {F.gelu: "GELU", gelu_tanh: "GELU by tanh", F.relu: "ReLU", F.silu: "SiLU", torch.tanh: "Tanh"}
-MAX_BYTES = 500e6  # of a checkpoint in fp32
+MAX_BYTES = 600e6  # of the weights as they travel
+PIECE_BYTES = 24_000_000  # of a file: some hosts take none above 25 MB, and a broken download goes on at the next piece
+PAGE_BYTES = 250e6  # of memory that a page takes besides its checkpoint
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
 
@@ -75,8 +77,8 @@ def write(
     tell: Callable[[str], None] = lambda words: None,
 ) -> dict[str, Any]:
     """Write the site of the checkpoint *name* (by default the page's own) into *out*, an empty folder or that of an
-    earlier site. Returns the kind of weights, how far it moves a probability at how many masks, the bytes of the
-    whole and of a first visit, and the titles of the views that are left out.
+    earlier site. Returns the kind of weights, how far it moves a probability at how many masks, about the memory
+    that a page takes, the bytes of the whole and of a first visit, and the titles of the views that are left out.
 
     *kind*: how the weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where
     the site will be, which previews of a link need. *views*: those to offer, besides those that its lessons show; none:
@@ -92,8 +94,8 @@ def write(
     checkpoint = load(source, name=name, precision="fp32")
     all_cores = ComputeScheduler(available_cores() + 1)  # for long work too, as nobody waits for a short answer
     checkpoint = replace(checkpoint, scheduler=all_cores)
-    check_size(checkpoint)
     # 1. The checkpoint.
+    check_size(checkpoint, kind or weights.smallest_kind(checkpoint))
     tell("Reading the checkpoint")
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
     catalogue = LessonCatalogue.of(library.settings)
@@ -104,10 +106,12 @@ def write(
     with torch_threads(1):  # hundreds of short passes
         choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
     chosen = choice.kind
+    check_size(checkpoint, chosen)
     clean(out)
     described = about(checkpoint, name, chosen)
     site = {
         "checkpoint": described,
+        "memory": memory_bytes(checkpoint, chosen),
         "tokenizer": words,
         "packed": chosen,
         "places": graphs.places,
@@ -139,7 +143,11 @@ def write(
     write_scripts(out)
     write_pages(out, address)
     left_out = [VIEWS[name].title for name in chosen_ones if name not in shown]
-    return {"weights": chosen, "moved": choice.moved, "masks": choice.masks, "left_out": left_out, **sizes(out)}
+    memory = memory_bytes(checkpoint, chosen)
+    return {
+        **{"weights": chosen, "moved": choice.moved, "masks": choice.masks, "memory": memory},
+        **{"left_out": left_out, **sizes(out)},
+    }
 
 
 def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
@@ -167,14 +175,31 @@ def not_followed(checkpoint: Checkpoint) -> set[str]:
     return views | {"query-key"} if checkpoint.config.rope_theta or checkpoint.config.relative else views
 
 
-def check_size(checkpoint: Checkpoint) -> None:
-    """Raises ExplorerError for a checkpoint that is too large for a browser."""
-    num_bytes = 4 * checkpoint.num_parameters
-    if num_bytes > MAX_BYTES:
-        raise ExplorerError(
-            f"{checkpoint.name} has {num_bytes / 1e6:,.0f} MB in a browser; the limit is {MAX_BYTES / 1e6:,.0f}. "
-            "Choose a smaller checkpoint."
-        )
+def check_size(checkpoint: Checkpoint, kind: weights.Kind) -> None:
+    """Raises ExplorerError for a checkpoint whose weights are too large for a visitor."""
+    size = weights.num_bytes(checkpoint, kind)
+    if size <= MAX_BYTES:
+        return
+    advice = "Choose a smaller checkpoint."
+    if weights.num_bytes(checkpoint, "8-bit") <= MAX_BYTES:
+        advice = "Choose a smaller checkpoint, or --weights 8-bit, which changes its answers more."
+    raise ExplorerError(
+        f"A visitor would fetch {size / 1e6:,.0f} MB for {checkpoint.name}, whose weights travel in {kind}; the limit "
+        f"is {MAX_BYTES / 1e6:,.0f}. {advice}"
+    )
+
+
+def memory_bytes(checkpoint: Checkpoint, kind: weights.Kind) -> int:
+    """About the most memory that a page takes: the weights as they travelled, those of the graphs in fp32, and room to
+    expand the largest tensor."""
+    tensors = named_tensors(checkpoint)
+    of_graphs = [
+        tensor.numel()
+        for name, tensor in tensors.items()
+        if name != weights.WORD_VECTORS or "masked_lm" in checkpoint.heads
+    ]
+    largest = max(tensor.numel() for tensor in tensors.values())
+    return int(PAGE_BYTES + weights.num_bytes(checkpoint, kind) + 4 * (sum(of_graphs) + largest))
 
 
 def clean(out: Path) -> None:
@@ -196,16 +221,21 @@ def graphs_of(checkpoint: Checkpoint) -> Graphs:
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint, graphs: Graphs, kind: weights.Kind) -> list[dict[str, Any]]:
-    """Write the files that a browser keeps: the graphs, the weights and the runtime. Their names hold their hashes."""
+    """Write the files that a browser keeps: the graphs, the weights and the runtime, each in pieces whose names hold
+    their hashes."""
     contents = {"weights": (weights.pack(checkpoint, graphs.places, kind), "bin")}
     contents |= {name: (content, "onnx") for name, content in graphs.files.items()}
     contents["runtime"] = ((SITE / "vendor" / "ort-wasm-simd-threaded.wasm.gz").read_bytes(), "bin")
     listed = []
     (out / "model").mkdir(parents=True)
     for name, (content, ending) in contents.items():
-        path = f"model/{name}-{sha256(content).hexdigest()[:12]}.{ending}"
-        (out / path).write_bytes(content)
-        listed.append({"name": name, "path": path, "bytes": len(content)})
+        pieces = []
+        for start in range(0, len(content), PIECE_BYTES):
+            piece = content[start : start + PIECE_BYTES]
+            path = f"model/{name}-{sha256(piece).hexdigest()[:12]}.{ending}"
+            (out / path).write_bytes(piece)
+            pieces.append({"path": path, "bytes": len(piece)})
+        listed.append({"name": name, "bytes": len(content), "pieces": pieces})
     return listed
 
 

@@ -55,6 +55,23 @@ def bits_of(name: str, size: int, kind: Kind) -> int:
     return 8 if kind == "8-bit" or name == WORD_VECTORS else 12
 
 
+def num_bytes(checkpoint: Checkpoint, kind: Kind) -> int:
+    """The bytes of the weights of *checkpoint* as they travel."""
+    total = 0
+    for name, tensor in named_tensors(checkpoint).items():
+        size = tensor.numel()
+        bits = bits_of(name, size, kind)
+        total += size * bits // 8
+        if bits < 16:
+            total += 2 * (size // BLOCK)  # the scales
+    return total
+
+
+def smallest_kind(checkpoint: Checkpoint) -> Kind:
+    """The smallest kind that `choose` may choose. Without an MLM head, what fewer bits change is not measured."""
+    return "8-bit" if "masked_lm" in checkpoint.heads else "fp16"
+
+
 def pack(checkpoint: Checkpoint, places: Sequence[Place], kind: Kind) -> bytes:
     """The tensors at *places*, one after another. 8 bits: first the whole numbers of a tensor, then its scales in
     fp16. 12 bits: the upper 8 bits of the whole numbers, their lower 4 bits two in a byte, then the scales."""

@@ -5,12 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -443,7 +444,7 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
         page.wait_for_function("() => caches.keys().then((names) => names.length === 2)")
         page.wait_for_function(
             """() => caches.open(`bert-explorer-checkpoint ${location.pathname}`)
-                .then(async (cache) => (await cache.keys()).length === 4)"""
+                .then(async (cache) => (await cache.keys()).length === 5)"""  # the weights of mini are two pieces
         )
         page.evaluate("navigator.serviceWorker.ready")
     page.goto(address)
@@ -488,10 +489,44 @@ def test_a_broken_download_goes_on_below_a_path(browser: Browser, folder: Path) 
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{server.server_port}/{folder.name}/")
     wait_for_checkpoint(page)
-    assert handler.cut == 2  # type: ignore[attr-defined]
+    assert handler.cut == 3  # type: ignore[attr-defined]  # of two pieces, the first in two parts
     context.close()
     server.shutdown()
     server.server_close()
+
+
+class Refusing(SimpleHTTPRequestHandler):
+    """A server that refuses the second piece of the weights at first, and counts how often each is asked for."""
+
+    refused = ""
+    asked: ClassVar[Counter[str]] = Counter()
+
+    def log_message(self, *words: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.asked[self.path] += 1
+        if self.path.endswith(self.refused):
+            self.send_error(503)
+        else:
+            super().do_GET()
+
+
+def test_a_visit_that_broke_off_is_continued_by_the_next(browser: Browser, folder: Path) -> None:
+    """A piece that has arrived is not fetched again."""
+    site = json.loads((folder / "data" / "site.json").read_text("utf-8"))
+    first, second = (piece["path"] for file in site["files"] if file["name"] == "weights" for piece in file["pieces"])
+    handler = type("Handler", (Refusing,), {"refused": second, "asked": Counter()})
+    context = browser.new_context(service_workers="block")
+    page = context.new_page()
+    with served(folder, handler) as address:
+        page.goto(address)
+        expect(page.locator("#message")).to_contain_text("did not arrive")
+        handler.refused = "none"
+        page.goto(address)
+        wait_for_checkpoint(page)
+    assert handler.asked[f"/{first}"] == 1
+    context.close()
 
 
 def test_without_storage_and_without_what_it_needs(browser: Browser, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """How weights travel: what 8 bits keep, and when they are too few."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ def test_the_sizes_are_those_of_the_kinds(mini: Checkpoint) -> None:
     assert len(weights.pack(mini, PLACES, "fp16")) == 2 * count
     assert len(weights.pack(mini, PLACES, "8-bit")) < 1.09 * count
     assert len(weights.pack(mini, PLACES, "12-bit")) < 1.32 * count  # half of mini are word vectors, in 8 bits
+    for kind in get_args(weights.Kind):
+        assert weights.num_bytes(mini, kind) == len(weights.pack(mini, PLACES, kind))
 
 
 def test_the_weights_lie_where_the_places_say(mini: Checkpoint) -> None:

@@ -1,28 +1,38 @@
-// The files of the checkpoint: from this browser's cache, else from the site. Their names hold their hashes, so that two versions
-// are never mixed.
+// The files of the checkpoint, in pieces: from this browser's cache, else from the site. The names of pieces hold their hashes, so
+// that two versions are never mixed.
 import { partsOf } from "../streams.js";
 
 export const base = new URL("../../../../", import.meta.url); // the top of the site
 const TRIES = 4,
   PAUSE_MS = 500; // of a broken download; before the second try, then twice as long each time
 
-/** The *bytes* of the file at *path*; *hear* gets how many have arrived. A broken download goes on where it stopped. */
-export async function fetched(path, bytes, hear) {
-  const url = new URL(path, base),
-    cache = await open();
+/** A file of *bytes* in all; *hear* gets how many have arrived. Its *pieces* come one after the other, and each is kept: a visit that
+ *  breaks off is continued by the next. */
+export async function fetched({ bytes, pieces }, hear) {
+  const cache = await open(),
+    content = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    const room = content.subarray(at, at + piece.bytes);
+    await fetchPiece(piece.path, room, cache, hear);
+    at += piece.bytes;
+  }
+  return content.buffer;
+}
+
+/** Fill *room* with the piece at *path*. A broken download goes on where it stopped. */
+async function fetchPiece(path, room, cache, hear) {
+  const url = new URL(path, base);
   const kept = await cache?.match(url).catch(() => null);
   if (kept) {
-    hear(bytes);
-    return kept.arrayBuffer();
+    room.set(new Uint8Array(await kept.arrayBuffer()));
+    hear(room.length);
+    return;
   }
-  const content = await download(url, bytes, hear).catch((error) => {
+  await download(url, room, hear).catch((error) => {
     throw new Error(`${path} did not arrive (${error.message})`);
   });
-  cache
-    ?.put(url, new Response(content))
-    .then(() => forget(cache, path))
-    .catch(() => {}); // no storage: fetched again next time
-  return content.buffer;
+  cache?.put(url, new Response(room)).catch(() => {}); // no storage: fetched again next time
 }
 
 /** The cache of this site; null where a browser has none, as in some private windows. Several sites may share a host. */
@@ -30,8 +40,8 @@ const open = async () =>
   (await globalThis.caches?.open(`bert-explorer-checkpoint ${base.pathname}`).catch(() => null)) ??
   null;
 
-async function download(url, bytes, hear) {
-  const content = new Uint8Array(bytes);
+async function download(url, room, hear) {
+  const bytes = room.length;
   let at = 0;
   /** @type {unknown} */
   let problem;
@@ -47,11 +57,11 @@ async function download(url, bytes, hear) {
       for await (const part of partsOf(reply.body)) {
         if (at + part.length > bytes)
           throw new Error("the site has another version of it by now; reload the page");
-        content.set(part, at);
+        room.set(part, at);
         at += part.length;
         hear(part.length);
       }
-      if (at === bytes) return content;
+      if (at === bytes) return;
       problem = new Error(
         `it ends after ${at.toLocaleString("en")} of ${bytes.toLocaleString("en")} bytes`,
       );
@@ -62,9 +72,12 @@ async function download(url, bytes, hear) {
   throw problem;
 }
 
-/** Remove the other versions of a file. */
-async function forget(cache, path) {
-  const stem = path.replace(/-[0-9a-f]{12}\.\w+$/, "");
-  for (const request of await cache.keys())
-    if (request.url.includes(stem) && !request.url.endsWith(path)) await cache.delete(request);
+/** Remove from the cache what is not among *files*: the pieces of earlier versions. */
+export async function forgetOthers(files) {
+  const wanted = new Set();
+  for (const { pieces } of files)
+    for (const { path } of pieces) wanted.add(new URL(path, base).href);
+  const cache = await open();
+  for (const request of (await cache?.keys()) ?? [])
+    if (!wanted.has(request.url)) await cache?.delete(request);
 }

@@ -47,7 +47,7 @@ export function fed(bert, layer, vectors) {
     activate = ACTIVATIONS[bert.activation];
   const read = bert.pre ? bert.norm(`encoder.layers.${layer}.output_norm`, vectors) : vectors;
   let neurons = bert.linear(`${name}.expand`, read);
-  if (bert.places.has(`${name}.gate.weight`)) {
+  if (bert.hasTensor(`${name}.gate.weight`)) {
     const gates = bert.linear(`${name}.gate`, read);
     neurons = neurons.map((row, i) => row.map((one, n) => activate(gates[i][n]) * one));
   } else neurons = neurons.map((row) => row.map(activate));

@@ -11,7 +11,7 @@ export function inputParts(bert, encoding) {
     } = bert.tensor(name);
     return data.subarray(i * size, (i + 1) * size);
   };
-  const named = (name) => bert.places.has(name),
+  const named = (name) => bert.hasTensor(name),
     base = "encoder.embeddings",
     parts = { word: ids.map((id) => bert.wordVector(id)) };
   if (named(`${base}.positions.weight`))

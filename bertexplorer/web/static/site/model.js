@@ -3,10 +3,9 @@ import { mean, range, sum } from "../numbers.js";
 import { SentenceEncoder } from "./sentence_encoder.js";
 import { Tokenizer } from "./tokens.js";
 import { Refusal } from "./refusal.js";
+import { Weights } from "./weights.js";
 
-const BLOCK = 32,
-  LARGE = 10_000; // numbers that share a scale; of a tensor that travels in 8 or 12 bits
-const WORD_VECTORS = "encoder.embeddings.words.weight"; // in 8 bits where others have 12
+const MUCH = 500e6; // bytes of memory from which on it is spared
 const BUDGET = 6_000_000; // numbers of attention in one pass
 const ROWS = 64; // vectors that the head reads at once
 const FEW = 8; // passes asked for at once that are kept
@@ -29,9 +28,8 @@ export class Bert {
   tokenizer;
   /** @type {SentenceEncoder} */
   sentence;
-  places; // name of a tensor -> {shape, start, transposed}
-  /** @type {Float32Array} */
-  numbers; // of all tensors
+  /** @type {Weights} */
+  weights;
   ort;
   pause;
   layersSession;
@@ -42,55 +40,43 @@ export class Bert {
    *  passes with the share that is done. */
   static async open({ about, graphs, weights, ort, pause }) {
     const bert = new Bert();
-    Object.assign(bert, {
-      ...about.checkpoint,
-      ort,
-      pause,
-      places: new Map(
-        about.places.map(([name, shape, start, transposed]) => [
-          name,
-          { shape, start, transposed },
-        ]),
-      ),
-    });
-    for (const [name, other] of Object.entries(about.shared))
-      bert.places.set(name, bert.places.get(other));
+    Object.assign(bert, { ...about.checkpoint, ort, pause });
     bert.tokenizer = new Tokenizer(about.tokenizer);
     bert.sentence = new SentenceEncoder(bert, about.sentence);
-    bert.numbers = expand(weights, about);
-    const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
+    bert.weights = new Weights(weights, about);
+    const externalData = [{ path: "weights", data: bert.weights.asFile() }];
+    const sparing = about.memory < MUCH ? "0" : "1"; // without a second copy of each matrix, which makes products quicker
     const load = (graph) =>
       ort.InferenceSession.create(graph, {
         externalData,
         executionProviders: ["wasm"],
         graphOptimizationLevel: "all",
+        extra: { session: { disable_prepacking: sparing } },
       });
     bert.layersSession = await load(graphs.layers);
     bert.readerSession = graphs.reader && (await load(graphs.reader));
     return bert;
   }
 
+  /** Whether there is a tensor *name*. */
+  hasTensor(name) {
+    return this.weights.places.has(name);
+  }
+
   /** The numbers of the tensor *name*, as it is stored: {data, shape, transposed}. */
   tensor(name) {
-    const { shape, start, transposed } = this.places.get(name);
-    return {
-      data: this.numbers.subarray(start, start + shape.reduce((a, b) => a * b, 1)),
-      shape,
-      transposed,
-    };
+    return this.weights.tensor(name);
   }
 
   /** The word vector of a piece. */
   wordVector(id) {
-    const size = this.word_size,
-      { data } = this.tensor("encoder.embeddings.words.weight");
-    return data.subarray(id * size, (id + 1) * size);
+    return this.weights.row("encoder.embeddings.words.weight", id);
   }
 
   /** *x*, rows of numbers, through the linear layer *name*. */
   linear(name, x) {
     const { data, shape, transposed } = this.tensor(`${name}.weight`);
-    const bias = this.places.has(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
+    const bias = this.hasTensor(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
     const [out, size] = transposed ? [shape[1], shape[0]] : shape,
       step = transposed ? out : 1;
     return x.map((row) => {
@@ -107,9 +93,9 @@ export class Bert {
 
   /** *x*, rows of numbers, through the layer norm *name*; as they are if there is none. */
   norm(name, x) {
-    if (!this.places.has(`${name}.weight`)) return x;
+    if (!this.hasTensor(`${name}.weight`)) return x;
     const { data: scale } = this.tensor(`${name}.weight`),
-      bias = this.places.has(`${name}.bias`) && this.tensor(`${name}.bias`).data;
+      bias = this.hasTensor(`${name}.bias`) && this.tensor(`${name}.bias`).data;
     return x.map((row) => {
       const middle = this.rms_norm ? 0 : mean(row),
         spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
@@ -316,68 +302,6 @@ class Pass {
       this.tokens;
     return this.weights.subarray(at, at + this.length);
   }
-}
-
-/** The packed *weights* as fp32. */
-function expand(weights, { places, packed }) {
-  const sizes = places.map(([, shape]) => shape.reduce((a, b) => a * b, 1)),
-    out = new Float32Array(sizes.reduce((a, b) => a + b, 0));
-  if (packed === "fp32") {
-    out.set(new Float32Array(weights));
-    return out;
-  }
-  const halves = halfTable();
-  let at = 0,
-    to = 0;
-  for (const [place, size] of sizes.entries()) {
-    const whole =
-      (packed === "8-bit" || packed === "12-bit") && size >= LARGE && size % BLOCK === 0;
-    const finer = packed === "12-bit" && places[place][0] !== WORD_VECTORS;
-    at = whole
-      ? expandWhole(weights, at, out, to, size, finer, halves)
-      : expandHalves(weights, at, out, to, size, halves);
-    to += size;
-  }
-  if (at !== weights.byteLength)
-    throw new Error("the weights have another size than their list says");
-  return out;
-}
-
-/** Write *size* whole numbers times their scales into *out*, and return where the next tensor is. *finer*: 4 more bits of each number
- *  follow the first 8, two numbers in a byte, in sixteenths of a scale. */
-function expandWhole(weights, at, out, to, size, finer, halves) {
-  const upper = new Int8Array(weights, at, size),
-    lower = new Uint8Array(weights, at + size, finer ? size / 2 : 0);
-  const start = at + size + (finer ? size / 2 : 0),
-    end = start + (size / BLOCK) * 2;
-  const scales = new Uint16Array(weights.slice(start, end));
-  for (let block = 0; block < size / BLOCK; block += 1) {
-    const scale = halves[scales[block]];
-    for (let i = block * BLOCK; i < (block + 1) * BLOCK; i += 1) {
-      out[to + i] =
-        (finer ? upper[i] + ((lower[i >> 1] >> (4 * (i & 1))) & 15) / 16 : upper[i]) * scale;
-    }
-  }
-  return end;
-}
-
-function expandHalves(weights, at, out, to, size, halves) {
-  const half = new Uint16Array(weights.slice(at, at + 2 * size));
-  for (let i = 0; i < size; i += 1) out[to + i] = halves[half[i]];
-  return at + 2 * size;
-}
-
-/** The number that each of the 65,536 halves stands for. */
-function halfTable() {
-  return Float32Array.from({ length: 65_536 }, (_, bits) => {
-    const exponent = (bits >> 10) & 31,
-      fraction = bits & 1023,
-      sign = bits >> 15 ? -1 : 1;
-    return (
-      sign *
-      (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024))
-    );
-  });
 }
 
 export function logSoftmax(logits) {

@@ -1,7 +1,7 @@
 // The site's answer to `ask`: a worker in this browser in place of a server, and recorded answers for views that need one.
 import { connect } from "../backend.js";
 import { settingsInQuery } from "../settings.js";
-import { base, fetched } from "./fetching.js";
+import { base, fetched, forgetOthers } from "./fetching.js";
 import { readLink } from "./links.js";
 
 /** @import { Ask } from "../types.d.ts" */
@@ -68,6 +68,8 @@ function say(words) {
   if (words) listener({ notice: words });
 }
 
+const MUCH = 500e6; // bytes of memory that a visitor is told of
+
 class Missing extends Error {} // what another attempt would not mend
 // a program of one instruction
 const SIMD = [
@@ -88,16 +90,21 @@ async function openNow() {
   const about = await read("data/site.json"),
     total = about.files.reduce((sum, one) => sum + one.bytes, 0),
     files = {};
+  const memory =
+    about.memory > MUCH ? `; it takes ${(about.memory / 1e9).toFixed(1)} GB of memory` : "";
   let done = 0;
   const hear = (bytes) => {
     done += bytes;
-    say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`);
+    const shown = `${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`;
+    say(`Fetching the checkpoint: ${shown}${memory}`);
   };
+  hear(0);
   await Promise.all(
-    about.files.map(async ({ name, path, bytes }) => {
-      files[name] = await fetched(path, bytes, hear);
+    about.files.map(async (file) => {
+      files[file.name] = await fetched(file, hear);
     }),
   );
+  forgetOthers(about.files).catch(() => {});
   files.runtime = await new Response(
     new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip")),
   ).arrayBuffer();
