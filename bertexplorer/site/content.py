@@ -23,8 +23,9 @@ from bertexplorer.learn.prose import inline
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.runs import learning
 from bertexplorer.site.finds import find_key
-from bertexplorer.site.pages import defaults_of, offered, settings_of, twins
-from bertexplorer.site.recorded import INSTEAD, options_of, state_of
+from bertexplorer.site.offer import Offer, defaults_of
+from bertexplorer.site.pages import twins
+from bertexplorer.site.recorded import INSTEAD, state_of
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 
@@ -42,6 +43,7 @@ Tell = Callable[[str], None]
 def page(
     library: CheckpointRegistry,
     catalogue: LessonCatalogue,
+    offer: Offer,
     first: State,
     shown: Collection[str],
     card: dict[str, Any] | None = None,
@@ -51,11 +53,13 @@ def page(
     views = {
         name: {
             **view,
-            "offered": offered(name),
-            "instead": "" if offered(name) else INSTEAD,
-            "settings": settings_of(name, view["settings"]),
+            "offered": offer.has(name),
+            "instead": "" if offer.has(name) else INSTEAD,
+            "settings": offer.settings_of(name, view["settings"]),
             "defaults": defaults_of(name),  # of all settings, also of those that a browser lacks
-            "examples": [{**example.as_json, "options": options_of(name, example)} for example in VIEWS[name].examples],
+            "examples": [
+                {**example.as_json, "options": offer.options_of(name, example)} for example in VIEWS[name].examples
+            ],
             "upload": view["upload"] if name == "search" else "",
             "several": False,
         }
@@ -81,10 +85,17 @@ def page(
     }
 
 
+def examples_of(view: str, offer: Offer) -> list[dict[str, Any]]:
+    """The examples of *view*, each with its settings on a site."""
+    return [{**example.as_json, "options": offer.options_of(view, example)} for example in VIEWS[view].examples]
+
+
 # Lessons
 
 
-def write_lessons(answerer: Answerer, catalogue: LessonCatalogue, first: State, out: Path, tell: Tell) -> None:
+def write_lessons(
+    answerer: Answerer, catalogue: LessonCatalogue, offer: Offer, first: State, out: Path, tell: Tell
+) -> None:
     """Write every lesson with its keys, in each language, and the recorded runs that lessons show."""
     folder = out / "data" / "lessons"
     languages = {language for _, language in catalogue.translations}
@@ -98,12 +109,18 @@ def write_lessons(answerer: Answerer, catalogue: LessonCatalogue, first: State, 
             if not language or shown != "en":
                 tell(f"Lesson {lesson.title}")
                 content = {**lesson_json(lesson), "language": shown, "languages": catalogue.languages(slug)}
-                write_lesson(answerer, lesson, content, first, folder, ending)
+                write_lesson(answerer, lesson, content, offer, first, folder, ending)
         write_json(folder / f"list{ending}.json", listed)
 
 
 def write_lesson(
-    answerer: Answerer, lesson: ParsedLesson, content: dict[str, Any], first: State, folder: Path, ending: str
+    answerer: Answerer,
+    lesson: ParsedLesson,
+    content: dict[str, Any],
+    offer: Offer,
+    first: State,
+    folder: Path,
+    ending: str,
 ) -> None:
     """Write one lesson as its readers get it, its keys, and its questions for learning platforms."""
     for part in content["parts"]:
@@ -111,7 +128,7 @@ def write_lesson(
         if "view=" in part.get("link", "") and (state := state_of(answerer, part["link"], first)):
             part["link"] = f"/{to_link(replace(state, precision='auto'), defaults_of(state.view))}"
     write_json(folder / f"{lesson.slug}{ending}.json", content)
-    write_json(folder / f"{lesson.slug}{ending}.keys.json", keys(answerer, lesson, first))
+    write_json(folder / f"{lesson.slug}{ending}.keys.json", keys(answerer, lesson, offer, first))
     for kind in FILES:
         with suppress(ExplorerError):  # the checkpoint may lack what a question asks
             file = EXPORTS[kind](answerer, lesson, first)
@@ -121,7 +138,7 @@ def write_lesson(
             write_run(folder / "runs", part.shown.removeprefix(PREFIX))
 
 
-def keys(answerer: Answerer, lesson: ParsedLesson, first: State) -> dict[str, Any]:
+def keys(answerer: Answerer, lesson: ParsedLesson, offer: Offer, first: State) -> dict[str, Any]:
     """The answers of a lesson, each with the kind of its question and its choices; of a find, what to grade it by."""
     found = answer_keys(answerer, lesson, first)
     for block in lesson.blocks:
@@ -129,7 +146,7 @@ def keys(answerer: Answerer, lesson: ParsedLesson, first: State) -> dict[str, An
             found[block.id] |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}
         if block.kind == "find":
             try:
-                found[block.id]["graded_by"] = find_key(block)
+                found[block.id]["graded_by"] = find_key(block, offer)
             except ExplorerError as error:
                 found[block.id]["problem"] = str(error)
     return found

@@ -15,7 +15,7 @@ from bertexplorer.learn.catalogue import views_of
 from bertexplorer.learn.expressions import SLOT, WANTED, Expression
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import Tree, inline, tree
-from bertexplorer.site.pages import offered
+from bertexplorer.site.offer import Offer
 from bertexplorer.views import VIEWS
 from bertexplorer.views.facts import fact_methods
 
@@ -39,11 +39,11 @@ PLACE = "\ue000"  # stands for a slot while Markdown is read; not a space or pun
 QUOTED = '"'  # the form of a slot whose word gets quotation marks
 
 
-def find_key(block: Block) -> dict[str, Any] | None:
+def find_key(block: Block, offer: Offer) -> dict[str, Any] | None:
     """What a browser needs to grade the find *block*; None if its view does not run there. Raises ExplorerError for an
     expression that cannot be read."""
     view = next(iter(views_of(block)), "")
-    if not offered(view):
+    if not offer.has(view):
         return None
     names = fact_methods(VIEWS[view].analysis.Facts)
     wanted = Expression.read(block.fields["accept"], names)

@@ -16,11 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.nn.functional as F
 from torch import nn
 
-from bertexplorer.answers.readout import tuned_readout
+from bertexplorer.answers.readout import kind_of, tuned_readout
 from bertexplorer.answers.sample_sentences import TOPICS
 from bertexplorer.answers.vectors import without_adapters
 from bertexplorer.core import provenance
@@ -28,14 +26,15 @@ from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.encoder import ACTIVATIONS, gelu_tanh
+from bertexplorer.model.encoder import ACTIVATIONS
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.scheduler import ComputeScheduler, available_cores, torch_threads
-from bertexplorer.site import pages, vectors, weights
+from bertexplorer.site import classifier, pages, vectors, weights
+from bertexplorer.site.activations import ACTIVATION_NAMES
 from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export, named_tensors, shared_names
-from bertexplorer.site.pages import offered
+from bertexplorer.site.offer import Offer
 from bertexplorer.site.recorded import record, record_openings, suited
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry, with_checkpoint
@@ -58,10 +57,10 @@ FIRST = (  # where pages and workers begin, beside the twins
     "site/worker.js",
 )
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
-ACTIVATION_NAMES = {F.gelu: "GELU", gelu_tanh: "GELU by tanh", F.relu: "ReLU", F.silu: "SiLU", torch.tanh: "Tanh"}
 MAX_BYTES = 600e6  # of the weights as they travel
 PIECE_BYTES = 24_000_000  # of a file: some hosts take none above 25 MB, and a broken download goes on at the next piece
 PAGE_BYTES = 250e6  # of memory that a page takes besides its checkpoint
+RUNTIME_SHARE = 1.1  # what the runtime takes for a checkpoint, of its bytes
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
 
@@ -125,20 +124,21 @@ def write(
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
     answerer = Answerer(with_checkpoint(library, checkpoint))
-    first = suited(answerer, wanted, replace(opening(library.settings), checkpoint=name, precision="fp32"))
+    offer = Offer.of(checkpoint)
+    first = suited(answerer, wanted, offer, replace(opening(library.settings), checkpoint=name, precision="fp32"))
 
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
     with torch_threads(1):  # thousands of short passes
-        recorded = record(answerer, catalogue, wanted, first, described["card"], keep, tell)
-        openings = record_openings(answerer, wanted, first, described["card"], keep)
-        write_lessons(answerer, catalogue, first, out, tell)
+        recorded = record(answerer, catalogue, wanted, offer, first, described["card"], keep, tell)
+        openings = record_openings(answerer, wanted, offer, first, described["card"], keep)
+        write_lessons(answerer, catalogue, offer, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
     computed, kept = ({json.loads(key)[0] for key in keys} for keys in (openings, recorded))
-    shown = {name for name in VIEWS if name in (computed if offered(name) else kept)}
-    write_json(out / "data" / "page.json", page(library, catalogue, first, shown, described["card"]))
+    shown = {name for name in VIEWS if name in (computed if offer.has(name) else kept)}
+    write_json(out / "data" / "page.json", page(library, catalogue, offer, first, shown, described["card"]))
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
@@ -160,11 +160,11 @@ def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
 
 
 def not_followed(checkpoint: Checkpoint) -> set[str]:
-    """The views whose scripts would answer otherwise than a server: without an MLM head, and with a fine-tuned one, a
-    server reads another head, and positions that turn or shift the scores of attention are not taken apart in a
+    """The views whose scripts would answer otherwise than a server: without an MLM head, and with most fine-tuned ones,
+    a server reads another head, and positions that turn or shift the scores of attention are not taken apart in a
     browser. The projection of a ColBERT is not applied there."""
     tuned = tuned_readout(checkpoint)
-    if tuned and tuned.kind == "replaced":  # of ELECTRA's discriminator, which a browser reads elsewhere
+    if tuned and (tuned.kind == "replaced" or classifier.gives_plain_labels(checkpoint)):
         views = {"forward-pass"}
     elif tuned:
         views = {"layers", "saliency", "switchboard", "forward-pass"}
@@ -199,7 +199,8 @@ def memory_bytes(checkpoint: Checkpoint, kind: weights.Kind) -> int:
         if name != weights.WORD_VECTORS or "masked_lm" in checkpoint.heads
     ]
     largest = max(tensor.numel() for tensor in tensors.values())
-    return int(PAGE_BYTES + weights.num_bytes(checkpoint, kind) + 4 * (sum(of_graphs) + largest))
+    of_checkpoint = weights.num_bytes(checkpoint, kind) + 4 * (sum(of_graphs) + largest)
+    return int(PAGE_BYTES + RUNTIME_SHARE * of_checkpoint)
 
 
 def clean(out: Path) -> None:
@@ -253,6 +254,7 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
         "facts": facts,
         "layers": config.num_layers,
         "heads": config.num_heads,
+        "kind": kind_of(checkpoint) or "",
     }
     return {
         "name": name,
@@ -267,6 +269,7 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
         "activation": ACTIVATION_NAMES[ACTIVATIONS[config.activation]],
         "first_position": config.first_position,
         "has": list(checkpoint.heads),
+        "classifier": classifier.describe(checkpoint),
         "remark": without_adapters(checkpoint),
         "sentences": [[topic, sentence] for topic, group in TOPICS.items() for sentence in group],
         "card": {**card, "series": [], "packed": kind, "provenance": f"checkpoint {name}, {made_with}"},

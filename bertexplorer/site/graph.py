@@ -155,16 +155,22 @@ def without_weights(checkpoint: Checkpoint, graphs: dict[str, Any]) -> Graphs:
 def named_tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
     """The parameters of the encoder, of the pretraining heads and of the sentence encoder, by name. What two modules
     share has one name."""
+    return dict(modules_of(checkpoint).named_parameters())
+
+
+def modules_of(checkpoint: Checkpoint) -> nn.ModuleDict:
+    """The encoder, the heads and the dense layers of the sentence encoder."""
     modules = {"encoder": checkpoint.encoder, **{name: checkpoint.heads[name] for name in checkpoint.heads}}
     if len(dense := dense_layers(checkpoint)):
         modules[NAME] = dense
-    return dict(nn.ModuleDict(modules).named_parameters())
+    return nn.ModuleDict(modules)
 
 
 def shared_names(checkpoint: Checkpoint) -> dict[str, str]:
-    """Other names of tensors that `named_tensors` has once -> that one, as of ALBERT's layers."""
+    """Other names of tensors that `named_tensors` has once -> that one: of ALBERT's layers, and of BERT's pooler, which
+    is also the dense layer of a classifier."""
     first = {id(tensor): name for name, tensor in named_tensors(checkpoint).items()}
-    every = checkpoint.encoder.named_parameters("encoder", remove_duplicate=False)
+    every = modules_of(checkpoint).named_parameters(remove_duplicate=False)
     return {name: first[id(tensor)] for name, tensor in every if first[id(tensor)] != name}
 
 

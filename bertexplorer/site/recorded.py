@@ -20,9 +20,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.model.scheduler import available_cores
-from bertexplorer.site.pages import defaults_of, offered, supports
+from bertexplorer.site.offer import Offer, defaults_of
 from bertexplorer.views import VIEWS
-from bertexplorer.views.view import Example
 
 INSTEAD = "To ask this of other texts, install the explorer on a computer."
 WRITTEN = "computed when this site was written"  # an answer that a visitor sees while the checkpoint arrives
@@ -35,6 +34,7 @@ def record(
     answerer: Answerer,
     catalogue: LessonCatalogue,
     views: Sequence[str],
+    offer: Offer,
     first: State,
     card: dict[str, Any],
     write: Callable[[str, Any], None],
@@ -44,7 +44,7 @@ def record(
     its name. Returns the name of the answer to each state, by `key_of`. *card*: what the page shows of the site's
     checkpoint."""
     wanted: dict[str, tuple[State, bool]] = {}
-    for state, of_example in states(answerer, catalogue, views, first):
+    for state, of_example in states(answerer, catalogue, views, offer, first):
         wanted.setdefault(key_of(state), (state, of_example))
 
     def record_one(key: str) -> bool:
@@ -54,7 +54,7 @@ def record(
         if answer is None:
             return False
         own = card if state.checkpoint == first.checkpoint else None
-        write(name_of(key), as_recorded(answer, state, own, of_example))
+        write(name_of(key), as_recorded(answer, state, own, offer.has(state.view), of_example))
         export = perform(answerer, first, Call("export", "json", "", {"state": state_json(state)}))
         write(f"{name_of(key)}.rows", json.loads(export.body)["rows"])
         return True
@@ -65,12 +65,17 @@ def record(
 
 
 def record_openings(
-    answerer: Answerer, views: Sequence[str], first: State, card: dict[str, Any], write: Callable[[str, Any], None]
+    answerer: Answerer,
+    views: Sequence[str],
+    offer: Offer,
+    first: State,
+    card: dict[str, Any],
+    write: Callable[[str, Any], None],
 ) -> dict[str, str]:
     """Record what a visitor of *views* sees first, who then need not wait for the checkpoint. Returns the name of the
     answer to each state, by `key_of`."""
     known: dict[str, str] = {}
-    for state in openings(views, first):
+    for state in openings(views, offer, first):
         as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(state.view, {})})
         answer = answer_to(answerer, first, as_computed)
         if answer:
@@ -82,12 +87,12 @@ def record_openings(
     return known
 
 
-def suited(answerer: Answerer, views: Sequence[str], first: State) -> State:
+def suited(answerer: Answerer, views: Sequence[str], offer: Offer, first: State) -> State:
     """What a visitor sees first: *first*, or, where it is not among *views* or the checkpoint does not answer it, the
     first example of one that it answers. Of an encoder without heads this is the similarity of two sentences."""
     if first.view in views and answer_to(answerer, first, first):
         return first
-    candidates = list(filter(offered, views))
+    candidates = list(filter(offer.has, views))
     if first.view in views:
         candidates.sort(key=lambda name: name != "sentence-similarity")
     for view in candidates:
@@ -97,14 +102,14 @@ def suited(answerer: Answerer, views: Sequence[str], first: State) -> State:
     raise ExplorerError(f"{first.checkpoint} answers no view that runs in a browser. Choose another checkpoint.")
 
 
-def openings(views: Sequence[str], first: State) -> Iterator[State]:
+def openings(views: Sequence[str], offer: Offer, first: State) -> Iterator[State]:
     """Each of *views* that runs in a browser with its first example, as a link opens it, and with the text of the page,
     as who changes the view gets it."""
-    for view in filter(offered, views):
+    for view in filter(offer.has, views):
         start = replace(first, view=view, options=defaults_of(view))
         yield start
         example = VIEWS[view].examples[0]
-        if runs_here(view, example):
+        if offer.runs(view, example):
             state = with_example(example, start)
             yield replace(state, options={**start.options, **example.options})
 
@@ -125,36 +130,38 @@ def provenance_of(card: dict[str, Any]) -> str:
     return f"{str(card['provenance']).removesuffix(' in a browser')}, {WRITTEN}"
 
 
-def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | None, of_example: bool) -> dict[str, Any]:
-    """*answer* as a site shows it. The tokens of an example of a view that does not run in a browser cannot be pressed;
-    those of a lesson can, as its questions may ask for one."""
+def as_recorded(
+    answer: dict[str, Any], state: State, card: dict[str, Any] | None, runs: bool, of_example: bool
+) -> dict[str, Any]:
+    """*answer* as a site shows it. *runs*: whether its view runs in a browser. The tokens of an example of another one
+    cannot be pressed; those of a lesson can, as its questions may ask for one."""
     answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
     answer["state"]["precision"] = "auto"
-    answer["recorded"] = SETTING if offered(state.view) else f"A recorded answer. {INSTEAD}"
+    answer["recorded"] = SETTING if runs else f"A recorded answer. {INSTEAD}"
     if card:
         answer["checkpoint"] = card
         answer["receipt"]["whole"] = provenance_of(card)
-    if of_example and not offered(state.view) and answer["strip"]:
+    if of_example and not runs and answer["strip"]:
         chips = [{**chip, "span": "", "on": False} for chip in answer["strip"]["chips"]]
         answer["strip"] |= {"press": "", "hint": "", "label": "Tokens.", "chips": chips}
     return answer
 
 
 def states(
-    answerer: Answerer, catalogue: LessonCatalogue, views: Sequence[str], first: State
+    answerer: Answerer, catalogue: LessonCatalogue, views: Sequence[str], offer: Offer, first: State
 ) -> Iterator[tuple[State, bool]]:
     """The states to record, and whether each is an example of its view."""
     for name in views:
         view = VIEWS[name]
         start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
         for example in view.examples:
-            if not runs_here(name, example):
+            if not offer.runs(name, example):
                 yield with_example(example, start), True
     for lesson in catalogue.lessons.values():
         for block in lesson.blocks:
             if block.shown and not block.shown.startswith(PREFIX):
                 state = state_of(answerer, block.shown, first)
-                if state and not computed(state):
+                if state and not offer.computes(state):
                     yield replace(state, precision="fp32"), False
 
 
@@ -162,24 +169,6 @@ def state_of(answerer: Answerer, link: str, first: State) -> State | None:
     """The state of a lesson's link; None if it does not restore."""
     state, notice = restore_state(answerer, dict(parse_qsl(urlsplit(link).query, keep_blank_values=True)), first)
     return None if notice else state
-
-
-def computed(state: State) -> bool:
-    """Whether a browser can answer *state*."""
-    return supports(state.view, state.options) and state.against in ("", "another text")
-
-
-def runs_here(view: str, example: Example) -> bool:
-    """Whether a browser can answer *example*, if need be with a default of its own."""
-    return supports(view, {**defaults_of(view), **example.options})
-
-
-def options_of(view: str, example: Example) -> dict[str, Any]:
-    """The settings of *example* on a site; of one that is recorded, also those whose default is another one there."""
-    if runs_here(view, example):
-        return dict(example.options)
-    here = defaults_of(view)
-    return {name: value for name, value in DEFAULTS[view].items() if value != here[name]} | dict(example.options)
 
 
 def key_of(state: State) -> str:

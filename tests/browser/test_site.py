@@ -32,7 +32,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.site import weights
 from bertexplorer.site.content import write_json
 from bertexplorer.site.folder import graphs_of, write_checkpoint
-from bertexplorer.site.pages import offered
+from bertexplorer.site.offer import Offer
 from bertexplorer.store.registry import CheckpointRegistry, with_checkpoint
 from bertexplorer.views import VIEWS
 from bertexplorer.views.fill_mask import compute as fill_mask
@@ -46,7 +46,7 @@ from tests.golden.normalise import normalised
 from tests.languages import LANGUAGES
 from tests.site.answers import PAINTED, PARTS, ask, of_view, rows_of, served
 
-OFFERED = [name for name in VIEWS if offered(name)]
+OFFERED = [name for name in VIEWS if Offer().has(name)]
 RECORDED = ("head-roles", "embedding-map", "neurons")  # of the views without a script; lessons add more
 ODD = (
     "🙂 emoji 👩‍👩‍👧 and مرحبا",
@@ -316,7 +316,7 @@ def test_empty_texts_and_unknown_words_are_refused_as_on_the_server(page: Page) 
 
 
 def test_a_view_that_needs_a_server_shows_its_examples_and_says_so(page: Page) -> None:
-    name = next(name for name in RECORDED if not offered(name))
+    name = next(name for name in RECORDED if not Offer().has(name))
     shown = ask(page, "view", {"body": {"link": f"?view={name}"}})
     assert shown["status"] == 200 and "recorded" in shown["answer"]["receipt"]["short"]
     own = {
@@ -369,7 +369,7 @@ def test_finds_are_graded_as_on_the_server(exact_page: Page) -> None:
     lessons = catalogue.lessons.items()
     for slug, block in [(slug, block) for slug, lesson in lessons for block in lesson.blocks if block.kind == "find"]:
         start = state_of(answerer, block.link, first)
-        if not offered(start.view):
+        if not Offer().has(start.view):
             found = ask(exact_page, f"lessons/{slug}/{block.id}?lang=", {"body": {"answer": None, "attempt": 1}})
             assert found["answer"]["right"] is None and found["answer"]["done"] and found["answer"]["answer"]
             continue

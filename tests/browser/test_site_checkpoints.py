@@ -1,6 +1,7 @@
 """Sites of other checkpoints in Chromium: families and sentence encoders answer there as the package does."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,17 @@ from jaxtyping import config
 from playwright.sync_api import Browser, expect
 
 import bertexplorer as bx
+from bertexplorer.api.calls import Call
+from bertexplorer.api.perform import perform
+from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.settings import Settings
 from bertexplorer.site import folder as folders
 from bertexplorer.store.registry import CheckpointRegistry
+from tests import tiny as recipes
 from tests.browser.conftest import opened
 from tests.conftest import Tiny
+from tests.golden.compare import differences
+from tests.golden.normalise import normalised
 from tests.site.answers import PAINTED, ask, rows_of, served
 from tests.tiny import write_sentence_encoder
 
@@ -114,6 +121,51 @@ def test_a_discriminator_is_asked_whether_a_token_was_replaced(
         words = {"view": "layers", "text": "The cat.", "options": {"words": "new"}}
         refused = ask(page, "view", {"body": {"state": words}})["answer"]["detail"]
         assert refused == "There is no tag 'new'; there are original, replaced. Choose one of these."
+
+
+BY_LABEL: dict[str, dict[str, Any]] = {  # views that read a label, too
+    "layers": {},
+    "saliency": {"method": "occlusion"},
+    "switchboard": {"off": "1·1", "controls": 0},
+}
+CLASSIFIERS: dict[str, dict[str, Any]] = {  # recipe -> what its config says
+    "bert-SequenceClassification": {  # a re-ranker
+        "id2label": {0: "LABEL_0"},
+        "sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid", "version": "4.0.0"},
+    },
+    "roberta-SequenceClassification": {"id2label": {0: "contradiction", 1: "entailment", 2: "neutral"}},
+}
+
+
+@pytest.mark.parametrize("recipe", CLASSIFIERS)
+def test_a_fine_tuned_head_gives_the_labels_and_scores_of_the_server(
+    recipe: str, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A re-ranker, whose dense layer is BERT's pooler, and a checkpoint for inference with a dense layer of its own."""
+    source = recipes.write(tmp_path / "source", recipe, **CLASSIFIERS[recipe])
+    by_label = BY_LABEL if len(CLASSIFIERS[recipe]["id2label"]) > 1 else {}
+    written = write_small(source, tmp_path / "public", monkeypatch, views=["answer", *by_label], lessons=[])
+    assert not written["left_out"]
+    answerer = Answerer(CheckpointRegistry(Settings(precision="fp32"), anywhere=True))
+    first = replace(opening(answerer.registry.settings), checkpoint=str(source))
+    pair = {"text": "The cat sat on the mat.", "pair": "A dog sat in Paris.", "hidden": "0:4-7"}
+    states = [
+        {"view": "answer", **pair, "options": {"others": "A good film. | The bank"}},
+        {"view": "answer", "text": "A good [MASK]." if recipe.startswith("bert") else "A good <mask>.", "options": {}},
+    ]
+    for view, options in by_label.items():
+        states.append({"view": view, **pair, "options": options})
+    with served(tmp_path / "public") as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        for state in states:
+            wanted = json.loads(perform(answerer, first, Call("view", "", "", {"state": state})).body)
+            found = ask(page, "view", {"body": {"state": state}})["answer"]
+            for part in ("said", "strip", "figure", "detail"):
+                changes = differences(normalised(wanted.get(part)), normalised(found.get(part)))
+                assert not list(changes), (state, part)
+            if "said" in wanted:
+                call = Call("export", "json", "", {"state": state})
+                assert near(rows_of(page, state), json.loads(perform(answerer, first, call).body)["rows"])
 
 
 def test_a_site_offers_the_views_that_were_chosen(

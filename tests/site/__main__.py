@@ -15,7 +15,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.settings import Settings
 from bertexplorer.site.content import page as page_json, write_json
 from bertexplorer.site.folder import write_scripts
-from bertexplorer.site.pages import offered
+from bertexplorer.site.offer import Offer
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import FLAGS, chromium
@@ -30,7 +30,7 @@ def main(folder: Path, views: list[str]) -> int:
     library, wrong = CheckpointRegistry(Settings()), 0
     site, before = (json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("site", "page"))
     catalogue, first = LessonCatalogue.of(library.settings), opening(library.settings)
-    schema = page_json(library, catalogue, first, before["views"], site["checkpoint"]["card"])
+    schema = page_json(library, catalogue, Offer(), first, before["views"], site["checkpoint"]["card"])
     write_json(folder / "data" / "page.json", schema)
     with served(folder) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -39,7 +39,7 @@ def main(folder: Path, views: list[str]) -> int:
         page.on("pageerror", lambda error: print("error:", str(error)[:400]))
         page.goto(address)
         page.wait_for_selector("#figure .bars", timeout=60_000)
-        for view in views or [name for name in VIEWS if offered(name)]:
+        for view in views or [name for name in VIEWS if Offer().has(name)]:
             for label, changes in of_view(page, view):
                 wrong += bool(changes)
                 print(f"{view}, {label}: {len(changes) or 'no'} differences")

@@ -15,7 +15,7 @@ from bertexplorer.api.calls import Call
 from bertexplorer.api.perform import perform
 from bertexplorer.core.ask import Answerer, opening
 from bertexplorer.settings import Settings
-from bertexplorer.site.pages import supports
+from bertexplorer.site.offer import Offer
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.golden.compare import differences
 from tests.golden.files import read
@@ -61,7 +61,9 @@ def rows_of(page: Page, state: dict[str, Any]) -> list[dict[str, Any]]:
 def of_view(page: Page, name: str) -> Iterator[tuple[str, list[str]]]:
     """(example, what differs from the golden file) for each example of a view that is computed in the browser."""
     for label, golden in read(f"views/{name}").items():
-        if "state" not in golden or not supports(name, golden["state"]["options"]):  # a comparison, or not computed
+        if "state" not in golden or not Offer().supports(
+            name, golden["state"]["options"]
+        ):  # a comparison, or not computed
             continue
         state = {**golden["state"], "precision": "auto"}
         if name == "switchboard":

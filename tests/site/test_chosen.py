@@ -42,7 +42,8 @@ def test_what_does_not_exist_is_named() -> None:
         ("nomic", {"query-key"}),
         ("modernbert", {"query-key"}),
         ("electra-discriminator", {"forward-pass"}),
-        ("bert-classifier", {"forward-pass", "layers", "saliency", "switchboard"}),
+        ("bert-SequenceClassification", {"forward-pass"}),
+        ("bert-TokenClassification", {"forward-pass", "layers", "saliency", "switchboard"}),
     ],
 )
 def test_what_a_script_would_compute_otherwise_is_left_out(family: str, views: set[str], tiny: Tiny) -> None:

@@ -24,7 +24,8 @@ from bertexplorer.options import option_specs
 from bertexplorer.python.bert import Bert
 from bertexplorer.settings import Settings
 from bertexplorer.site.folder import write_scripts
-from bertexplorer.site.pages import offered, twins
+from bertexplorer.site.offer import Offer
+from bertexplorer.site.pages import twins
 from bertexplorer.views import VIEWS, plugins
 from bertexplorer.views.plugins import NAME, SETTINGS_TAKEN, TAKEN
 from docs import signatures
@@ -311,7 +312,7 @@ def test_every_list_of_views_has_it(site_packages: Path, tmp_path: Path) -> None
     assert "### Marks (`marks`)" in hooks.facts() and "bx.marks(" in hooks.reference()
     assert "marks" not in signatures.written(), "which editors show of our own views"
     write_scripts(tmp_path)
-    assert offered("marks") and twins()["marks"] == "scripts/views/marks/browser.js"
+    assert Offer().has("marks") and twins()["marks"] == "scripts/views/marks/browser.js"
     for name in ("browser.js", "more.js"):
         assert (tmp_path / "scripts/views/marks" / name).read_bytes() == (scripts / name).read_bytes()
     VIEWS.choose([])

@@ -8,7 +8,7 @@ import {
 } from "../../web/static/site/wording.js";
 import { bestOf, encodeMasked, parseWords } from "../../web/static/site/masks.js";
 import { argmax, entropyBits, most, range, rankOf, topk } from "../../web/static/numbers.js";
-import { askReplaced, onePiece, resolveTarget } from "../../web/static/site/question.js";
+import { askLabel, askReplaced, onePiece, resolveTarget } from "../../web/static/site/question.js";
 import { Refusal } from "../../web/static/site/refusal.js";
 
 /** @import { Cells, Figure, Lines } from "../../web/static/types.d.ts" */
@@ -26,11 +26,8 @@ export async function run(bert, text, { words, top }) {
       `${wanted.length} words were given to follow; the limit is ${MAX_FOLLOWED}. Remove some.`,
     );
   }
-  const { encoding, position, names, subject, noun, was, find, read } =
-    resolveTarget(bert, text, "answer") === "tag"
-      ? await ofTag(bert, text)
-      : ofMask(bert, encodeMasked(bert, text));
-  const found = await read(bert.readable(await bert.forward(encoding), position));
+  const { encoding, position, names, subject, noun, was, find, byLayer } = await toRead(bert, text);
+  const found = await byLayer(await bert.forward(encoding));
   const final = found.at(-1);
   const ids = wanted.length
     ? wanted.map(find)
@@ -59,6 +56,16 @@ export async function run(bert, text, { words, top }) {
   };
 }
 
+/** What is read after each layer: what a fine-tuned head or a discriminator says, or a word. */
+async function toRead(bert, text) {
+  const target = resolveTarget(bert, text, "answer");
+  if (target !== "label" && target !== "tag") return ofMask(bert, encodeMasked(bert, text));
+  const encoding = bert.tokenizer.encode(text);
+  const question =
+    target === "label" ? await askLabel(bert, encoding) : await askReplaced(bert, encoding);
+  return { ...question, noun: target, was: question.index };
+}
+
 /** What is read at the first mask of *encoding*: a word. */
 function ofMask(bert, encoding) {
   const [position] = encoding.masked,
@@ -71,14 +78,8 @@ function ofMask(bert, encoding) {
     noun: "word",
     was: original === bert.tokenizer.maskId ? null : original, // followed besides the best
     find: (word) => onePiece(bert, encoding, position, word),
-    read: (vectors) => bert.logProbs(vectors),
+    byLayer: (pass) => bert.logProbs(bert.readable(pass, position)),
   };
-}
-
-/** What a discriminator reads at a token: whether it was replaced. */
-async function ofTag(bert, text) {
-  const question = await askReplaced(bert, bert.tokenizer.encode(text));
-  return { ...question, noun: "tag", was: question.index, read: question.ofVectors };
 }
 
 /** Kullback-Leibler divergence in bits of the *final* answer from that of a layer; both are natural logs. */

@@ -5,7 +5,7 @@ import { Tokenizer } from "./tokens.js";
 import { Refusal } from "./refusal.js";
 import { Weights } from "./weights.js";
 
-const MUCH = 500e6; // bytes of memory from which on it is spared
+const MUCH = 700e6; // bytes of memory from which on it is spared
 const BUDGET = 6_000_000; // numbers of attention in one pass
 const ROWS = 64; // vectors that the head reads at once
 const FEW = 8; // passes asked for at once that are kept
@@ -23,6 +23,8 @@ export class Bert {
   pre = false; // norms come before each half of a layer, and one at the end
   activation = "";
   has = []; // its heads that predict
+  /** @type {any} */
+  classifier = null; // how it gives a text a label or a score
   remark = ""; // what is missing for its vectors
   /** @type {Tokenizer} */
   tokenizer;

@@ -35,9 +35,9 @@ export const alone = ({ first, second, hidden }, side) => ({
 });
 
 /** *passages* by their rank, {text, value, number: the value in words, own: whether it is the second text}, best first. A press
- *  opens one, with the *first* text and the others beside it.
+ *  opens one, with the *first* text and the others beside it. *scale*: {low, high}, its ends, if not those of the values.
  *  @returns {import("../types.d.ts").Panel} */
-export function passagesPanel(first, passages) {
+export function passagesPanel(first, passages, scale = {}) {
   const others = passages.map((one) => one.text).join(" | ");
   const bars = passages.map(({ text, value, number, own }, i) => ({
     label: `${i + 1}. ${text}`,
@@ -48,5 +48,5 @@ export function passagesPanel(first, passages) {
     door: { text: first, pair: text, set: { others } },
   }));
   const title = "the second text and the others, best first; press one to open it";
-  return { title, marks: [{ kind: "bars", bars, above: true }] };
+  return { title, marks: [{ kind: "bars", bars, ...scale, above: true }] };
 }

@@ -1,6 +1,8 @@
 // Questions: one answer to one text, and its number for other texts or with heads off. The answer is the word at the first
-// mask, whether a token was replaced (ELECTRA's discriminator), or whether the second text follows the first.
+// mask, whether a token was replaced (ELECTRA's discriminator), the label of a fine-tuned head, or whether the second text follows
+// the first.
 import { ACTIVATIONS } from "./activations.js";
+import { labelLogits, labelLogitsByLayer } from "./classifier.js";
 import { encodeMasked } from "./masks.js";
 import { logSoftmax } from "./model.js";
 import { argmax, sigmoid } from "../numbers.js";
@@ -23,12 +25,13 @@ export function encodePair(bert, text) {
   return encoding;
 }
 
-/** What *target* means for *text*: "mask", "tag" of a discriminator, or "next sentence" for a pair without a mask. */
+/** What *target* means for *text*: "mask", "tag" of a discriminator, "label", or "next sentence" for a pair without a mask. */
 export function resolveTarget(bert, text, target) {
   if (target !== "answer") return target;
   const { masked, secondStart } = bert.tokenizer.encode(text);
   if (masked.length && bert.has.includes("masked_lm")) return "mask";
   if (bert.has.includes("replaced_token")) return "tag";
+  if (bert.classifier) return "label";
   return secondStart >= 0 && bert.has.includes("next_sentence") ? "next sentence" : "mask";
 }
 
@@ -39,6 +42,7 @@ export async function ask(bert, text, target, word = "") {
   if (kind === "next sentence") return askPair(bert, text);
   if (kind === "tag" && bert.has.includes("replaced_token"))
     return askReplaced(bert, bert.tokenizer.encode(text), word);
+  if (kind === "label") return askLabel(bert, bert.tokenizer.encode(text), word);
   throw new Refusal(
     `${bert.name} has no fine-tuned head, so it gives no label, tag or span. Choose another answer.`,
     "tuned",
@@ -111,17 +115,45 @@ async function askPair(bert, text) {
   };
 }
 
-const TAGS = ["original", "replaced"];
-
-/** The tag *word*, in any case. */
-function findTag(word) {
-  const index = TAGS.indexOf(word.trim().toLowerCase());
-  if (index < 0)
-    throw new Refusal(
-      `There is no tag '${word.trim().slice(0, 60)}'; there are ${TAGS.join(", ")}. Choose one of these.`,
-    );
-  return index;
+/** The place of *typed* among *names*, in any case if it is not there as typed. *kind*: what they are. */
+function findName(names, typed, kind) {
+  const wanted = typed.trim();
+  if (names.includes(wanted)) return names.indexOf(wanted);
+  const index = names.findIndex((name) => name.toLowerCase() === wanted.toLowerCase());
+  if (index >= 0) return index;
+  const more = names.length > LISTED ? ` and ${names.length - LISTED} more` : "";
+  const listed = names.slice(0, LISTED).join(", ");
+  throw new Refusal(
+    `There is no ${kind} '${wanted.slice(0, 60)}'; there are ${listed}${more}. Choose one of these.`,
+  );
 }
+const LISTED = 20;
+
+/** The label of a text, of which there is one. *word*: one of the labels; "": the likeliest. */
+export async function askLabel(bert, encoding, word = "") {
+  const names = bert.classifier.labels,
+    find = (/** @type {string} */ typed) => findName(names, typed, "label");
+  const rows = async (encodings, heads) =>
+    (await labelLogits(bert, encodings, heads)).map((one) => logSoftmax(one));
+  const index = word.trim() ? find(word) : argmax((await rows([encoding], null))[0]);
+  return {
+    target: "label",
+    encoding,
+    position: 0,
+    index,
+    names,
+    find,
+    subject: "",
+    byLayer: (pass) => labelLogitsByLayer(bert, pass).map((one) => logSoftmax(one)),
+    answer: names[index],
+    rows,
+    number: (row) => row[index],
+    probability: Math.exp,
+  };
+}
+
+const TAGS = ["original", "replaced"];
+const findTag = (/** @type {string} */ typed) => findName(TAGS, typed, "tag");
 
 /** Whether a token was replaced: the picked one, else the likeliest to be. *word*: one of TAGS; "": the likelier. */
 export async function askReplaced(bert, encoding, word = "") {
@@ -150,7 +182,7 @@ export async function askReplaced(bert, encoding, word = "") {
     names: TAGS,
     find: findTag,
     subject: `Tag of ${quote(shown)}: `,
-    ofVectors: read,
+    byLayer: (pass) => read(bert.readable(pass, position)),
     answer: `${shown}: ${TAGS[index]}`,
     rows: async (encodings, heads) =>
       read(await bert.take(encodings, (one) => one.vector(bert.layers, position).slice(), heads)),

@@ -68,7 +68,7 @@ function say(words) {
   if (words) listener({ notice: words });
 }
 
-const MUCH = 500e6; // bytes of memory that a visitor is told of
+const MUCH = 700e6; // bytes of memory that a visitor is told of
 
 class Missing extends Error {} // what another attempt would not mend
 // a program of one instruction

@@ -66,7 +66,9 @@ export class Weights {
     }
   }
 
-  /** The numbers from *from* to *to* of a tensor, in the *room* that is given or in a new one. */
+  /** The numbers from *from* to *to* of a tensor, in the *room* that is given or in a new one.
+   *  @param {{kind: string, at: number, size: number}} place
+   *  @param {Float32Array<ArrayBuffer> | null} room */
   #expand({ kind, at, size }, from = 0, to = size, room = null) {
     const packed = this.#packed;
     if (kind === "fp32") return new Float32Array(packed, at + 4 * from, to - from);
