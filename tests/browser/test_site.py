@@ -327,6 +327,29 @@ def test_a_view_that_needs_a_server_shows_its_examples_and_says_so(page: Page) -
     assert "install the explorer on a computer" in str(ask(page, "view", {"body": {"state": own}})["answer"])
 
 
+def test_a_view_that_a_site_lacks_is_named(page: Page) -> None:
+    """In a state and in a link."""
+    state = ask(page, "view", {"body": {"state": {"view": "bertviz", "text": "A cat."}}})
+    assert state["status"] == 422 and "no view 'bertviz'" in state["answer"]["detail"]
+    link = ask(page, "view", {"body": {"link": "?view=nothing"}})
+    assert link["status"] == 200 and "no view 'nothing'" in link["answer"]["notice"]
+
+
+def test_a_refusal_takes_the_colours_of_the_former_answer_off(page: Page) -> None:
+    """A view whose examples alone are recorded refuses another text; the tokens stay."""
+    address = page.evaluate("document.baseURI")
+    page.goto(f"{address}?view=saliency")
+    expect(page.locator("#strip .chip.tinted").first).to_be_visible()
+    page.evaluate(
+        """() => document.querySelector("bx-explore").state.set({ view: "neurons", text: "Another [MASK]." })"""
+    )
+    expect(page.locator("#message, bx-stage").first).to_contain_text("does not run in a browser")
+    expect(page.locator("#strip .chip").first).to_be_visible()
+    expect(page.locator("#strip .chip.tinted")).to_have_count(0)
+    page.goto(address)
+    page.wait_for_selector(PAINTED)
+
+
 def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:
     """Each choice, a near and a far number, each token, and the claims, by the weights that the site has."""
     checkpoint = load(BUNDLED, name="mini", precision="fp32")

@@ -606,7 +606,10 @@ class Explore extends Panel {
     else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
     else if (hint) this.stage.tell(hint, "busy");
     else this.stage.silence();
-    if (!answer.state) return;
+    if (!answer.state) {
+      this.strip.fade();
+      return;
+    }
     this.#answer = { ...answer, checkpoint: answer.checkpoint ?? this.#answer.checkpoint };
     this.showText(answer);
     this.#fill();

@@ -73,6 +73,12 @@ class TokenStrip extends HTMLElement {
     this.show({ press: "", label: "Tokens", hint: press && "\u00a0", notes: [], chips });
   }
 
+  /** Take the colours off, which another view gave. */
+  fade() {
+    const chips = this.#strip.chips.map((chip) => ({ ...chip, colour: null }));
+    this.show({ label: "Tokens", hint: "", notes: [], ...this.#strip, chips });
+  }
+
   clear() {
     this.show({ press: "", label: "Tokens", hint: "", notes: [], chips: [] });
   }

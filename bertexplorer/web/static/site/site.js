@@ -167,6 +167,11 @@ async function view(body, { tell, signal }) {
     file = (await recorded)[key],
     first = (await openings)[key];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } }); // without a state: text and tokens stay
+  if (!own) {
+    return refuse(
+      `This site has no view '${String(state.view).slice(0, 60)}'. Pick one of those shown.`,
+    );
+  }
   if (file && !body.fill) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) {
     return refuse(
