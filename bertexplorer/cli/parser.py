@@ -170,7 +170,13 @@ def add_site(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     site.add_argument("out", type=Path, metavar="FOLDER", help="an empty folder, or that of an earlier site")
-    site.add_argument("--checkpoint", default="mini", help=f"{CHECKPOINT}; with BERT's tokenizer", metavar="NAME")
+    site.add_argument(
+        "--checkpoint",
+        nargs="+",
+        default=["mini"],
+        metavar="NAME",
+        help=f"{CHECKPOINT}; of several, visitors can pick one, and the lessons are about the first",
+    )
     site.add_argument(
         "--weights",
         default="auto",

@@ -10,8 +10,8 @@ import json
 import posixpath
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -56,18 +56,18 @@ FIRST = (  # where pages and workers begin, beside the twins
     "site/train.js",
     "site/worker.js",
 )
-PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
+PARTS = ("data", "model", "more", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 600e6  # of the weights as they travel
 PIECE_BYTES = 24_000_000  # of a file: some hosts take none above 25 MB, and a broken download goes on at the next piece
 PAGE_BYTES = 250e6  # of memory that a page takes besides its checkpoint
 RUNTIME_SHARE = 1.1  # what the runtime takes for a checkpoint, of its bytes
-NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
+NOT_KEPT = {"model", "more", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
 
 def write(
     library: CheckpointRegistry,
     out: Path,
-    name: str = "",
+    name: str | Sequence[str] = "",
     kind: weights.Kind | None = None,
     *,
     address: str = "",
@@ -77,77 +77,127 @@ def write(
 ) -> dict[str, Any]:
     """Write the site of the checkpoint *name* (by default the page's own) into *out*, an empty folder or that of an
     earlier site. Returns the kind of weights, how far it moves a probability at how many masks, about the memory
-    that a page takes, the bytes of the whole and of a first visit, and the titles of the views that are left out.
+    that a page takes, the bytes of the whole and of a first visit, the titles of the views that are left out, and the
+    same of further checkpoints.
 
-    *kind*: how the weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where
-    the site will be, which previews of a link need. *views*: those to offer, besides those that its lessons show; none:
-    all. *lessons*: those to offer; None: all. *tell* hears what is being done. Raises ExplorerError for a folder
-    that has other files, and for a checkpoint that a browser could not run.
+    *name*: of several, the first is that of the page and of its lessons, and the others can be picked. *kind*: how the
+    weights travel; None: the smallest of which no answer suffers (`weights.choose`). *address*: where the site will be,
+    which previews of a link need. *views*: those to offer, besides those that its lessons show; none: all. *lessons*:
+    those to offer; None: all. *tell* hears what is being done. Raises ExplorerError for a folder that has other files,
+    and for a checkpoint that a browser could not run.
 
         write(bx.library(), Path("public"))["bytes"]"""
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "data" / "site.json").is_file())):
         raise ExplorerError(f"{out} has other files. Name an empty folder, or one of an earlier site.")
-    name = name or library.settings.checkpoint
-    source = library.get(name, "fp32").folder
-    name = source.name if Path(name).is_dir() else name  # a site does not tell where a folder was
-    checkpoint = load(source, name=name, precision="fp32")
-    all_cores = ComputeScheduler(available_cores() + 1)  # for long work too, as nobody waits for a short answer
-    checkpoint = replace(checkpoint, scheduler=all_cores)
-    # 1. The checkpoint.
-    check_size(checkpoint, kind or weights.smallest_kind(checkpoint))
-    tell("Reading the checkpoint")
-    words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
+    names = [name] if isinstance(name, str) else name
     catalogue = LessonCatalogue.of(library.settings)
     catalogue = catalogue if lessons is None else catalogue.only(lessons)
-    chosen_ones = chosen_views(views, catalogue)
-    wanted = [name for name in chosen_ones if name not in not_followed(checkpoint)]
-    tell("Measuring what fewer bits change")
-    with torch_threads(1):  # hundreds of short passes
-        choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
-    chosen = choice.kind
-    check_size(checkpoint, chosen)
+    chosen = chosen_views(views, catalogue)
+    # 1. The checkpoints.
+    read = [Prepared.read(library, one or library.settings.checkpoint, kind, chosen, catalogue, tell) for one in names]
+    if len({one.name for one in read}) < len(read):
+        raise ExplorerError("Two of the checkpoints have the same name. Name each once.")
     clean(out)
-    described = about(checkpoint, name, chosen)
+    picked = [{"name": one.name, "folder": f"more/{number}/" if number else ""} for number, one in enumerate(read)]
+    written = []
+    for place, one in zip(picked, read, strict=True):
+        own_lessons = catalogue.only(()) if place["folder"] else catalogue
+        written.append(write_checkpoint_data(library, out / place["folder"], one, own_lessons, len(read) > 1, tell))
+    # 2. The pages.
+    write_scripts(out)
+    write_pages(out, address, picked)
+    return {**written[0], "others": written[1:], **sizes(out)}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checkpoint that was measured and may be written. *views*: those that were chosen; *wanted*: without those that
+    a browser would answer otherwise."""
+
+    name: str
+    checkpoint: Checkpoint
+    words: dict[str, Any]
+    graphs: Graphs
+    choice: weights.Choice
+    views: list[str]
+    wanted: list[str]
+
+    @classmethod
+    def read(
+        cls,
+        library: CheckpointRegistry,
+        name: str,
+        kind: weights.Kind | None,
+        views: list[str],
+        catalogue: LessonCatalogue,
+        tell: Callable[[str], None],
+    ) -> Prepared:
+        source = library.get(name, "fp32").folder
+        name = source.name if Path(name).is_dir() else name  # a site does not tell where a folder was
+        checkpoint = load(source, name=name, precision="fp32")
+        all_cores = ComputeScheduler(available_cores() + 1)  # for long work too, as nobody waits for a short answer
+        checkpoint = replace(checkpoint, scheduler=all_cores)
+        check_size(checkpoint, kind or weights.smallest_kind(checkpoint))
+        tell(f"Reading the checkpoint {name}")
+        words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
+        tell("Measuring what fewer bits change")
+        with torch_threads(1):  # hundreds of short passes
+            choice = weights.choose(checkpoint, graphs.places, weights.texts_with_masks(catalogue), kind)
+        check_size(checkpoint, choice.kind)
+        wanted = [view for view in views if view not in not_followed(checkpoint)]
+        return cls(name, checkpoint, words, graphs, choice, views, wanted)
+
+
+def write_checkpoint_data(
+    library: CheckpointRegistry,
+    out: Path,
+    prepared: Prepared,
+    catalogue: LessonCatalogue,
+    several: bool,
+    tell: Callable[[str], None],
+) -> dict[str, Any]:
+    """Write what is of one checkpoint: its files, recorded answers, lessons and the schema of its page."""
+    # 1. The checkpoint.
+    checkpoint, graphs = prepared.checkpoint, prepared.graphs
+    kind = prepared.choice.kind
+    described = about(checkpoint, prepared.name, kind)
+    memory = memory_bytes(checkpoint, kind)
     site = {
         "checkpoint": described,
-        "memory": memory_bytes(checkpoint, chosen),
-        "tokenizer": words,
-        "packed": chosen,
+        "memory": memory,
+        "tokenizer": prepared.words,
+        "packed": kind,
         "places": graphs.places,
         "shared": shared_names(checkpoint),
         "sentence": vectors.describe(checkpoint),
-        "files": write_checkpoint(out, checkpoint, graphs, chosen),
+        "files": write_checkpoint(out, checkpoint, graphs, kind),
     }
     write_json(out / "data" / "site.json", site)
     # The lessons and the recorded answers are those of the weights that a browser gets.
-    weights.rounded(checkpoint, graphs.places, chosen)
+    weights.rounded(checkpoint, graphs.places, kind)
     pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
-    # 2. What the pages show.
+    # 2. What the page shows.
     answerer = Answerer(with_checkpoint(library, checkpoint))
-    offer = Offer.of(checkpoint)
-    first = suited(answerer, wanted, offer, replace(opening(library.settings), checkpoint=name, precision="fp32"))
+    offer, card = Offer.of(checkpoint), described["card"]
+    start = replace(opening(library.settings), checkpoint=prepared.name, precision="fp32")
+    first = suited(answerer, prepared.wanted, offer, start)
 
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
     with torch_threads(1):  # thousands of short passes
-        recorded = record(answerer, catalogue, wanted, offer, first, described["card"], keep, tell)
-        openings = record_openings(answerer, wanted, offer, first, described["card"], keep)
+        recorded = record(answerer, catalogue, prepared.wanted, offer, first, card, keep, tell)
+        openings = record_openings(answerer, prepared.wanted, offer, first, card, keep)
         write_lessons(answerer, catalogue, offer, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
     computed, kept = ({json.loads(key)[0] for key in keys} for keys in (openings, recorded))
-    shown = {name for name in VIEWS if name in (computed if offer.has(name) else kept)}
-    write_json(out / "data" / "page.json", page(library, catalogue, offer, first, shown, described["card"]))
-    # 3. The pages.
-    write_scripts(out)
-    write_pages(out, address)
-    left_out = [VIEWS[name].title for name in chosen_ones if name not in shown]
-    memory = memory_bytes(checkpoint, chosen)
-    return {
-        **{"weights": chosen, "moved": choice.moved, "masks": choice.masks, "memory": memory},
-        **{"left_out": left_out, **sizes(out)},
-    }
+    shown = {view for view in VIEWS if view in (computed if offer.has(view) else kept)}
+    schema = page(library, catalogue, offer, first, shown, card)
+    write_json(out / "data" / "page.json", {**schema, "several": several})
+    left_out = [VIEWS[view].title for view in prepared.views if view not in shown]
+    moved = {"moved": prepared.choice.moved, "masks": prepared.choice.masks}
+    return {"name": prepared.name, "weights": kind, **moved, "memory": memory, "left_out": left_out}
 
 
 def chosen_views(views: Sequence[str], catalogue: LessonCatalogue) -> list[str]:
@@ -325,9 +375,10 @@ def source_of(path: str) -> Path:
     return own[0] / file if own else PACKAGE / path
 
 
-def write_pages(out: Path, address: str) -> None:
-    """Write the pages, and the service worker, whose version changes with any file of the site."""
-    (out / "index.html").write_text(pages.explore(address), "utf-8")
+def write_pages(out: Path, address: str, checkpoints: Sequence[Mapping[str, str]] = ()) -> None:
+    """Write the pages, and the service worker, whose version changes with any file of the site. *checkpoints*: the name
+    and the folder of each that can be picked."""
+    (out / "index.html").write_text(pages.explore(address, checkpoints), "utf-8")
     others = {"learn": pages.learn(address), "train": pages.train(address), "pretrain": pages.absent("pretrain")}
     for name, content in others.items():
         (out / name).mkdir()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -34,9 +36,11 @@ def twins() -> dict[str, str]:
     return {slug: f"scripts/views/{view.name}/browser.js" for slug, view in VIEWS.items() if view.browser.is_file()}
 
 
-def explore(address: str = "") -> str:
-    """The page Explore of a site at *address*."""
-    return draw("explore", PAGES, SCRIPTS, head=head("BERT Explorer", address) + SCRIPT)
+def explore(address: str = "", checkpoints: Sequence[Mapping[str, str]] = ()) -> str:
+    """The page Explore of a site at *address*. *checkpoints*: the name and the folder of each that can be picked."""
+    listed = html.escape(json.dumps([dict(one) for one in checkpoints], ensure_ascii=False))
+    meta = f'<meta name="checkpoints" content="{listed}">\n'
+    return draw("explore", PAGES, SCRIPTS, head=head("BERT Explorer", address) + meta + SCRIPT)
 
 
 def learn(address: str = "") -> str:

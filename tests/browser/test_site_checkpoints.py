@@ -25,13 +25,14 @@ from tests.site.answers import PAINTED, ask, rows_of, served
 from tests.tiny import write_sentence_encoder
 
 
-def write_small(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **chosen: Any) -> dict[str, Any]:
-    """Write the site of another checkpoint, without recorded answers and lessons."""
+def write_small(out_of: Path | list[Path], out: Path, monkeypatch: pytest.MonkeyPatch, **chosen: Any) -> dict[str, Any]:
+    """Write the site of another checkpoint, or of several, without recorded answers and lessons."""
+    sources = [out_of] if isinstance(out_of, Path) else out_of
     monkeypatch.setattr(folders, "record", lambda *given: {})
     monkeypatch.setattr(folders, "write_lessons", lambda *given: None)
     config.update("jaxtyping_disable", True)  # sizes are symbols while the graphs are traced
     try:
-        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, str(source), "fp32", **chosen)
+        return folders.write(CheckpointRegistry(Settings(), anywhere=True), out, [*map(str, sources)], "fp32", **chosen)
     finally:
         config.update("jaxtyping_disable", False)
 
@@ -180,6 +181,41 @@ def test_a_site_offers_the_views_that_were_chosen(
         page.wait_for_selector(PAINTED)
         page.get_by_role("button", name="All views").click()
         expect(page.locator("dialog [data-view]")).to_have_count(2)
+        page.keyboard.press("Escape")
+        page.locator("#picker > summary").click()
+        expect(page.locator("#checkpoint-list")).to_be_hidden()
+
+
+def test_a_visitor_picks_one_of_several_checkpoints(
+    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has its own weights, views and answers. A link names one; a site of one has nothing to pick."""
+    sources = [tiny("bert"), tiny("bert-SequenceClassification")]
+    written = write_small(
+        sources, tmp_path / "public", monkeypatch, views=["attention", "answer", "fill-mask"], lessons=[]
+    )
+    names = [source.name for source in sources]
+    assert [other["name"] for other in written["others"]] == names[1:]
+    bert = bx.load(sources[1], precision="fp32")
+    answer = {"view": "answer", "text": "The cat sat.", "options": {}}
+    with served(tmp_path / "public") as address, opened(browser, f"{address}?view=attention&text=The+cat+sat.") as page:
+        page.wait_for_selector(PAINTED)
+        refused = ask(page, "view", {"body": {"state": {**answer, "checkpoint": names[0]}}})
+        assert "no view 'answer'" in refused["answer"]["detail"]
+        page.locator("#picker > summary").click()
+        expect(page.locator("#checkpoint-list option")).to_have_count(2)
+        expect(page.locator("#checkpoint-name")).to_be_hidden()
+        page.locator("#checkpoint-list").select_option(names[1])
+        expect(page.locator("#picker > summary")).to_contain_text(names[1])
+        expect(page.locator(".receipt")).to_contain_text(f"{names[1]} · fp32 · in this browser")
+        assert "view=attention" in page.url and "The+cat+sat." in page.url
+        assert near(rows_of(page, answer), bert.analyse("answer", "The cat sat.").rows)
+        page.goto(f"{address}?checkpoint={names[1]}&view=answer&text=A+good+film.")
+        expect(page.locator(".said").first).to_contain_text("The label is")
+        page.go_back()
+        expect(page.locator(".receipt")).to_contain_text(names[1])
+        page.goto(address)
+        expect(page.locator("#picker > summary")).to_contain_text(f"{names[0]} ·")
 
 
 ENCODERS: dict[str, dict[str, Any]] = {

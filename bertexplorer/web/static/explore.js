@@ -64,7 +64,7 @@ class Explore extends Panel {
     });
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views, schema.doors, [classDoor(schema.site), teachDoor()]);
-    this.picker.draw(schema.precisions, schema.site);
+    this.picker.draw(schema.precisions, schema.site && !schema.several, schema.site);
     const query = new URLSearchParams(location.search);
     const asked = query.get("view") ?? "";
     const view = Object.hasOwn(schema.views, asked) ? asked : schema.opening.view;

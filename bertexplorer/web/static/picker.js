@@ -3,8 +3,8 @@ import { ask } from "./backend.js";
 import { choosing, h } from "./kit.js";
 
 class Picker extends HTMLElement {
-  /** *only*: the page has this checkpoint alone, so there is nothing to choose. */
-  draw(precisions, only = false) {
+  /** *only*: the page has this checkpoint alone, so there is nothing to choose; *listed*: it has those of the list alone. */
+  draw(precisions, only = false, listed = false) {
     this.named = h("span", {}, "Checkpoint");
     this.summary = h("summary", {}, this.named);
     this.list = h("select", { id: "checkpoint-list" });
@@ -20,6 +20,7 @@ class Picker extends HTMLElement {
           this.#fire("use", this.box.value.trim());
       },
     });
+    this.box.hidden = listed;
     this.precisions = precisions.map((one) =>
       h("input", {
         type: "radio",
@@ -50,17 +51,17 @@ class Picker extends HTMLElement {
           { class: "setting", id: "checkpoint", hidden: only },
           h("label", { for: "checkpoint-list" }, "Checkpoint"),
           this.list,
-          h("label", { for: "checkpoint-name" }, "Another one"),
+          h("label", { for: "checkpoint-name", hidden: listed }, "Another one"),
           this.box,
           h(
             "small",
-            { id: "checkpoint-help" },
+            { id: "checkpoint-help", hidden: listed },
             "A hub name, or a folder of the models folder. Press Enter.",
           ),
         ),
         h(
           "fieldset",
-          { class: "setting", id: "precision", hidden: only },
+          { class: "setting", id: "precision", hidden: only || listed },
           h("legend", {}, "Precision"),
           h(
             "div",
@@ -71,7 +72,7 @@ class Picker extends HTMLElement {
         this.facts,
         h(
           "details",
-          { class: "catalogue", hidden: only },
+          { class: "catalogue", hidden: only || listed },
           h("summary", {}, "All checkpoints and their facts"),
           h(
             "div",

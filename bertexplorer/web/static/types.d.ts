@@ -50,6 +50,7 @@ export interface Card extends Partial<api.Card> {
 export interface Page extends Omit<api.Page, "views"> {
   views: Record<string, View>;
   site?: boolean;
+  several?: boolean;  // of a site: whether it has other checkpoints
   twins?: Record<string, string>;  // of a site: view -> the script that computes it
   card?: Card;  // of a site
 }

@@ -6,15 +6,15 @@ export const base = new URL("../../../../", import.meta.url); // the top of the 
 const TRIES = 4,
   PAUSE_MS = 500; // of a broken download; before the second try, then twice as long each time
 
-/** A file of *bytes* in all; *hear* gets how many have arrived. Its *pieces* come one after the other, and each is kept: a visit that
+/** A file of *bytes* in all, below the folder *root*; *hear* gets how many have arrived. Its *pieces* come one after the other, and each is kept: a visit that
  *  breaks off is continued by the next. */
-export async function fetched({ bytes, pieces }, hear) {
+export async function fetched({ bytes, pieces }, root, hear) {
   const cache = await open(),
     content = new Uint8Array(bytes);
   let at = 0;
   for (const piece of pieces) {
     const room = content.subarray(at, at + piece.bytes);
-    await fetchPiece(piece.path, room, cache, hear);
+    await fetchPiece(root + piece.path, room, cache, hear);
     at += piece.bytes;
   }
   return content.buffer;
@@ -72,12 +72,13 @@ async function download(url, room, hear) {
   throw problem;
 }
 
-/** Remove from the cache what is not among *files*: the pieces of earlier versions. */
-export async function forgetOthers(files) {
-  const wanted = new Set();
+/** Remove from the cache what is below *root* and not among *files*: the pieces of earlier versions. */
+export async function forgetOthers(files, root) {
+  const folder = new URL(`${root}model/`, base).href,
+    wanted = new Set();
   for (const { pieces } of files)
-    for (const { path } of pieces) wanted.add(new URL(path, base).href);
+    for (const { path } of pieces) wanted.add(new URL(root + path, base).href);
   const cache = await open();
   for (const request of (await cache?.keys()) ?? [])
-    if (!wanted.has(request.url)) await cache?.delete(request);
+    if (request.url.startsWith(folder) && !wanted.has(request.url)) await cache?.delete(request);
 }

@@ -18,7 +18,27 @@ const read = async (path) => {
   if (!reply.ok) throw new Error(`${path} is missing (${reply.status})`);
   return reply.json();
 };
-const page = read("data/page.json");
+
+// The checkpoints that can be picked. Another one is another page: its views, examples and answers are its own.
+
+/** @type {{name: string, folder: string}[]} */
+const listed = JSON.parse(
+  document.querySelector('meta[name="checkpoints"]')?.getAttribute("content") || "[]",
+);
+const named = new URLSearchParams(location.search).get("checkpoint");
+const shown = listed.find((one) => one.name === named) ?? listed[0];
+const root = shown?.folder ?? ""; // of the files of this checkpoint
+const isOther = (name) => name !== shown?.name && listed.some((one) => one.name === name);
+
+/** Load the page again with the checkpoint *name*, with what else its address says. */
+function change(name) {
+  const address = new URL(location.href);
+  address.searchParams.set("checkpoint", name);
+  location.assign(address);
+  return new Promise(() => {}); // the page ends here
+}
+
+const page = read(`${root}data/page.json`);
 
 // The checkpoint and its worker.
 
@@ -87,7 +107,7 @@ async function openNow() {
       "This browser lacks WebAssembly with SIMD, or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both.",
     );
   }
-  const about = await read("data/site.json"),
+  const about = await read(`${root}data/site.json`),
     total = about.files.reduce((sum, one) => sum + one.bytes, 0),
     files = {};
   const memory =
@@ -101,10 +121,10 @@ async function openNow() {
   hear(0);
   await Promise.all(
     about.files.map(async (file) => {
-      files[file.name] = await fetched(file, hear);
+      files[file.name] = await fetched(file, root, hear);
     }),
   );
-  forgetOthers(about.files).catch(() => {});
+  forgetOthers(about.files, root).catch(() => {});
   files.runtime = await new Response(
     new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip")),
   ).arrayBuffer();
@@ -138,8 +158,8 @@ async function openNow() {
 // The questions.
 
 const filesByKey = (path) => read(path).catch(() => ({})); // a state, as `keyOf` writes it -> the file of its answer
-const recorded = filesByKey("data/recorded.json"),
-  openings = filesByKey("data/openings.json");
+const recorded = filesByKey(`${root}data/recorded.json`),
+  openings = filesByKey(`${root}data/openings.json`);
 
 /** The name of a recorded state: with the settings that are not at their defaults. */
 function keyOf(
@@ -160,6 +180,8 @@ function keyOf(
 
 /** The answer to a state or a link of a view. */
 async function view(body, { tell, signal }) {
+  const asked = body.state?.checkpoint ?? new URLSearchParams(body.link).get("checkpoint");
+  if (isOther(asked)) return change(asked);
   const { views, card } = await page,
     state = body.state ?? stateOf(body.link, await page);
   const own = views[state.view],
@@ -167,12 +189,12 @@ async function view(body, { tell, signal }) {
     file = (await recorded)[key],
     first = (await openings)[key];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } }); // without a state: text and tokens stay
-  if (!own) {
+  if (!own)
     return refuse(
       `This site has no view '${String(state.view).slice(0, 60)}'. Pick one of those shown.`,
     );
-  }
-  if (file && !body.fill) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
+  if (file && !body.fill)
+    return { status: 200, answer: await read(`${root}data/recorded/${file}.json`) };
   if (own?.offered === false) {
     return refuse(
       `This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`,
@@ -180,7 +202,7 @@ async function view(body, { tell, signal }) {
   }
   let waiting = !here;
   if (first && waiting && !body.fill) {
-    read(`data/recorded/${first}.json`)
+    read(`${root}data/recorded/${first}.json`)
       .then((answer) => waiting && tell?.({ answer }))
       .catch(() => {});
   }
@@ -213,8 +235,8 @@ async function rows(kind, body, tell) {
   }
   const { fileOf } = await import("./export.js");
   const [content, { receipt }] = await Promise.all([
-    read(`data/recorded/${file}.rows.json`),
-    read(`data/recorded/${file}.json`),
+    read(`${root}data/recorded/${file}.rows.json`),
+    read(`${root}data/recorded/${file}.json`),
   ]);
   return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
 }
@@ -276,9 +298,17 @@ async function local(path, { body, signal, tell } = {}) {
     const {
       card: { name, label },
     } = await page;
-    return body
-      ? missing(`Another checkpoint than ${name}`)
-      : { status: 200, answer: [{ name, label, here: true }] };
+    if (!body) {
+      const others = listed.filter((one) => one.name !== name);
+      return {
+        status: 200,
+        answer: [
+          { name, label, here: true },
+          ...others.map((one) => ({ name: one.name, label: one.name, here: true })),
+        ],
+      };
+    }
+    return isOther(body.name) ? change(body.name) : missing(`Another checkpoint than ${name}`);
   }
   if (where === "lines") {
     const file = body.get("file"),

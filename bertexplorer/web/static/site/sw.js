@@ -32,7 +32,7 @@ addEventListener("fetch", (event) => {
     url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
   const path = url.pathname.slice(HOME.length);
-  if (path.startsWith("model/")) return;
+  if (path.startsWith("model/") || path.startsWith("more/")) return;
   const page =
     request.mode === "navigate" &&
     (PAGES.includes(path.replace(/\/$/, ""))
