@@ -11,6 +11,7 @@ import posixpath
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -185,10 +186,11 @@ def write_checkpoint_data(
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
-    with torch_threads(1):  # thousands of short passes
+    with torch_threads(1), ThreadPoolExecutor(1) as beside:  # thousands of short passes
+        lessons = beside.submit(write_lessons, answerer, catalogue, offer, first, out, tell)
         recorded = record(answerer, catalogue, prepared.wanted, offer, first, card, keep, tell)
         openings = record_openings(answerer, prepared.wanted, offer, first, card, keep)
-        write_lessons(answerer, catalogue, offer, first, out, tell)
+        lessons.result()
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "openings.json", openings)
     computed, kept = ({json.loads(key)[0] for key in keys} for keys in (openings, recorded))

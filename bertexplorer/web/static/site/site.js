@@ -30,9 +30,11 @@ const shown = listed.find((one) => one.name === named) ?? listed[0];
 const root = shown?.folder ?? ""; // of the files of this checkpoint
 const isOther = (name) => name !== shown?.name && listed.some((one) => one.name === name);
 
-/** Load the page again with the checkpoint *name*, with what else its address says. */
-function change(name) {
+/** Load the page again with the checkpoint *name*, with the view and texts of *state*, and what else its address says. */
+function change(name, state = {}) {
   const address = new URL(location.href);
+  for (const part of ["view", "text", "pair"])
+    if (state[part]) address.searchParams.set(part, state[part]);
   address.searchParams.set("checkpoint", name);
   location.assign(address);
   return new Promise(() => {}); // the page ends here
@@ -181,7 +183,7 @@ function keyOf(
 /** The answer to a state or a link of a view. */
 async function view(body, { tell, signal }) {
   const asked = body.state?.checkpoint ?? new URLSearchParams(body.link).get("checkpoint");
-  if (isOther(asked)) return change(asked);
+  if (isOther(asked)) return change(asked, body.state);
   const { views, card } = await page,
     state = body.state ?? stateOf(body.link, await page);
   const own = views[state.view],
