@@ -38,6 +38,7 @@ from bertexplorer.model.sentence_encoder import SIMILARITIES, Dense, Normalize, 
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.options import Option, OptionSpec
 from bertexplorer.site.finds import find_key
+from bertexplorer.site.offer import Offer
 from bertexplorer.site.tokens import describe
 from bertexplorer.views.next_sentence import show as next_sentence
 from bertexplorer.views.template import compute as template
@@ -429,7 +430,7 @@ def key_of(case: dict[str, Any]) -> dict[str, Any]:
         key |= click_key(block, facts, case["tokens"])
     key |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}
     if block.kind == "find":
-        key["graded_by"] = find_key(block)
+        key["graded_by"] = find_key(block, Offer())
     return json.loads(json.dumps(key))
 
 

@@ -8,10 +8,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -45,6 +45,7 @@ from tests.golden.compare import differences
 from tests.golden.normalise import normalised
 from tests.languages import LANGUAGES
 from tests.site.answers import PAINTED, PARTS, ask, of_view, rows_of, served
+from tests.site.servers import Cutting, Holding, Refusing
 
 OFFERED = [name for name in VIEWS if Offer().has(name)]
 RECORDED = ("head-roles", "embedding-map", "neurons")  # of the views without a script; lessons add more
@@ -194,20 +195,6 @@ Worker.prototype.postMessage = function (message, ...more) {
   window.__tasks.push(message.task);
   return post.call(this, message, ...more);
 };"""
-
-
-class Holding(SimpleHTTPRequestHandler):
-    """A server that holds the weights back until `release` is set."""
-
-    release = Event()
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        if "/weights-" in self.path:
-            self.release.wait(60)
-        super().do_GET()
 
 
 def test_before_the_checkpoint_is_there_an_example_is_shown_and_a_press_waits(browser: Browser, folder: Path) -> None:
@@ -479,30 +466,6 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
     context.close()
 
 
-class Cutting(SimpleHTTPRequestHandler):
-    """A server that closes the first connection of the weights half way, and then goes on where a browser asks."""
-
-    cut = 0
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        if "/weights-" not in self.path:
-            super().do_GET()
-            return
-        content = Path(self.translate_path(self.path)).read_bytes()
-        start = int((self.headers.get("range") or "bytes=0-").removeprefix("bytes=").rstrip("-"))
-        type(self).cut += 1
-        stop = len(content) // 2 if type(self).cut == 1 else len(content)
-        self.send_response(206 if start else 200)
-        self.send_header("content-length", str(len(content) - start))
-        self.end_headers()
-        self.wfile.write(content[start:stop])
-        if stop < len(content):
-            self.connection.close()
-
-
 def test_a_broken_download_goes_on_below_a_path(browser: Browser, folder: Path) -> None:
     root = folder.parent
     handler = type("Handler", (Cutting,), {"cut": 0})
@@ -516,23 +479,6 @@ def test_a_broken_download_goes_on_below_a_path(browser: Browser, folder: Path) 
     context.close()
     server.shutdown()
     server.server_close()
-
-
-class Refusing(SimpleHTTPRequestHandler):
-    """A server that refuses the second piece of the weights at first, and counts how often each is asked for."""
-
-    refused = ""
-    asked: ClassVar[Counter[str]] = Counter()
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        self.asked[self.path] += 1
-        if self.path.endswith(self.refused):
-            self.send_error(503)
-        else:
-            super().do_GET()
 
 
 def test_a_visit_that_broke_off_is_continued_by_the_next(browser: Browser, folder: Path) -> None:
