@@ -7,8 +7,8 @@ import hashlib
 import html
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,25 @@ def scripts() -> tuple[str, str]:
     return content, hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
+def heard(name: str, mode: str) -> Callable[..., Any]:
+    """The event *name*, of which a listener misses nothing while it runs: Gradio would drop what comes meanwhile.
+    *mode*: "multiple", as each brings data of its own, or "always_last", as the listener reads the newest value."""
+    of_gradio = EventListener(name).listener
+
+    @wraps(of_gradio)
+    def listen(*given: Any, **settings: Any) -> Any:
+        return of_gradio(*given, **{"trigger_mode": mode, **settings})
+
+    return listen
+
+
 class Component(gr.HTML):
     """What the three have in common. A value is a state, as in the address bar of the page; a part of one, given by a
     listener, changes only that part."""
 
-    change = EventListener("changed").listener  # Gradio's own comes with a part of a value, where that was given
+    change = heard("changed", "always_last")  # Gradio's own comes with a part of a value, where that was given
+    answered = heard("answered", "multiple")
+    select = heard("select", "multiple")
     fields: tuple[str, ...] = ()  # of a value; (): those of a state
 
     def __init__(self, state: State, bert: Bert, look: Mapping[str, Any], **props: Any) -> None:

@@ -2,6 +2,7 @@
 makes anew, and a checkpoint that only this program has."""
 
 import sys
+import time
 from pathlib import Path
 
 import gradio as gr
@@ -26,6 +27,7 @@ with gr.Blocks(analytics_enabled=False) as demo:
 
     @view.answered(outputs=said)
     def hear(event: gr.EventData) -> str:
+        time.sleep(0.5)  # a person types on meanwhile
         return f"{event.title}: {len(event.rows)} rows. {event.sentence}"
 
     gr.Examples([[{"text": "The <b>cat</b> [MASK]."}]], view)

@@ -42,20 +42,28 @@ def test_listeners_and_a_person_change_one_value(page: Page) -> None:
     expect(page.locator("#first textarea").first).to_have_value("The [MASK] barked.")
     expect(page.get_by_label("Shown", exact=True)).to_have_value("The [MASK] barked.")
 
-    # 3. A person types markup and a template; all of it stays text, everywhere.
+    # 3. A listener hears the newest answer, also while it runs for the one before.
+    page.locator("#first textarea").first.fill("The [MASK] sat.")
+    expect(page.locator("#first button.chip", has_text="sat")).to_be_visible()
+    page.locator("#first textarea").first.fill("[MASK] [MASK] barked.")
+    expect(page.locator("#first button.chip", has_text="barked")).to_be_visible()
+    expect(page.locator("#first .said").first).to_contain_text("mask 2")
+    expect(page.get_by_label("Said", exact=True)).to_have_value(re.compile("mask 2"))
+
+    # 4. A person types markup and a template; all of it stays text, everywhere.
     page.locator("#first textarea").first.fill(EVIL)
     expect(page.get_by_label("Shown", exact=True)).to_have_value(EVIL)
     assert page.locator("img[src=x]").count() == 0
     page.locator("#first textarea").first.fill(" ")
     expect(page.locator("#first")).to_contain_text("The text is empty. Type a sentence.")
 
-    # 4. A press on a token is a change, too.
+    # 5. A press on a token is a change, too.
     page.locator("#first textarea").first.fill("The dog barked.")
     page.locator("#first button.chip", has_text="dog").click()
     expect(page.locator("#first button.chip.masked")).to_have_count(1)
     expect(page.get_by_text("The <b>cat</b> [MASK].", exact=True)).to_be_visible()
 
-    # 5. A second tab begins anew, with the scripts that the browser has kept.
+    # 6. A second tab begins anew, with the scripts that the browser has kept.
     second = page.context.new_page()
     asked: list[str] = []
     second.on("request", lambda request: asked.append(request.post_data or ""))

@@ -145,6 +145,17 @@ def test_a_change_is_an_event_of_whole_values() -> None:
     assert targets == ["changed", "changed", "answered"]
 
 
+def test_a_listener_hears_also_what_comes_while_it_runs() -> None:
+    """Gradio drops it for all events but its own "change"."""
+    with gr.Blocks(analytics_enabled=False) as demo:
+        view, strip = View("fill-mask", text=FRANCE), TokenStrip(FRANCE)
+        view.change(lambda state: None, view, None)
+        view.answered(lambda: None)
+        strip.select(lambda value: None, strip, None)
+        view.answered(lambda: None, trigger_mode="once")
+    assert [function.trigger_mode for function in demo.fns.values()] == ["always_last", "multiple", "multiple", "once"]
+
+
 DOCUMENT = (ROOT / "docs" / "components.md").read_text("utf-8")
 
 
