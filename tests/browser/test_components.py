@@ -30,6 +30,7 @@ def page(browser: Browser, app: str, size: str) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_listeners_and_a_person_change_one_value(page: Page) -> None:
     # 1. It opens with an answer, which a listener hears.
     expect(page.get_by_label("Said", exact=True)).to_have_value(
@@ -74,6 +75,7 @@ def test_listeners_and_a_person_change_one_value(page: Page) -> None:
     assert not any('"fn_name":"scripts"' in body for body in asked)
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_tab_that_opens_later_and_a_view_made_anew(page: Page) -> None:
     # 1. In a tab that was not drawn at first: a strip, and a checkpoint that only the program has.
     page.get_by_role("tab", name="Later").click()
@@ -101,6 +103,7 @@ def test_a_tab_that_opens_later_and_a_view_made_anew(page: Page) -> None:
     expect(page.locator("#anew .marks").first).to_be_visible()
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_two_people_have_their_own_sentences(browser: Browser, app: str, page: Page) -> None:
     with opened(browser, app) as other:
         expect(other.locator("#first .marks")).to_be_visible()

@@ -90,6 +90,7 @@ def ask(page: Page, text: str) -> None:
     page.get_by_role("button", name="Ask").click()
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_person_asks_and_changes_the_view(page: Page) -> None:
     # 1. It opens with an answer; a question and a setting change it.
     expect(said(page)).to_contain_text("It would put “paris”")
@@ -136,14 +137,15 @@ def test_a_person_asks_and_changes_the_view(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_bad_input_becomes_a_sentence_and_what_was_typed_stays(page: Page) -> None:
+def test_bad_input_becomes_a_sentence_and_markup_stays_text(page: Page) -> None:
+    # 1. A message says what is missing, and what was typed stays.
     message = page.get_by_test_id("toast-body")
     ask(page, "Paris is a city.")
     expect(message).to_contain_text("Put [MASK] where a word is missing")
     expect(page.get_by_label("Text", exact=True)).to_have_value("Paris is a city.")
     expect(message).to_have_count(1)
 
-    # A view that a person has only opened reports it below its question, without a message.
+    # 2. A view that a person has only opened reports it below its question, without a message.
     choose(page, "Sentences: Next sentence")
     expect(said(page)).to_have_text("There is no second sentence, so nothing could follow the first. Give it as pair.")
     expect(page.get_by_label("Text", exact=True)).to_have_value("Paris is a city.")
@@ -152,13 +154,10 @@ def test_bad_input_becomes_a_sentence_and_what_was_typed_stays(page: Page) -> No
     page.get_by_label("Second text").press("Enter")
     expect(said(page)).to_contain_text("B follows A with")
 
-
-@pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_a_view_that_is_chosen_is_drawn_once(page: Page) -> None:
-    """A second drawing takes away the functions of the first, whose answer is then an error 500."""
+    # 3. A view that is chosen is drawn once: a second drawing takes away the functions of the first, whose answer is
+    # then an error 500.
     asked: list[dict[str, Any]] = []
     page.on("request", lambda request: asked.append(request.post_data_json) if "queue/join" in request.url else None)
-
     choose(page, "Attention: Heads")
     expect(said(page)).to_contain_text("Each tile is a head")
     view = page.get_by_label("View", exact=True).first
@@ -171,18 +170,16 @@ def test_a_view_that_is_chosen_is_drawn_once(page: Page) -> None:
     functions = [call["fn_index"] for call in asked]
     assert functions.count(0) == 2, functions
 
-
-@pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_typed_markup_is_text_everywhere(page: Page) -> None:
+    # 4. Typed markup is text everywhere.
+    choose(page, "Fill-mask: One mask")
     page.get_by_label("Look up words").fill(EVIL)
     ask(page, f"{EVIL} $$x^2$$ *a* [b](http://example.com) [MASK]")
     expect(page.get_by_role("gridcell", name=re.compile("<")).first).to_be_visible()
     choose(page, "Attention: Heads")
     expect(said(page)).to_contain_text("Each tile is a head")
-
     page.get_by_label("Words to look at").fill("<b>no</b>")
     page.get_by_role("button", name="Ask").click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("'<b>no</b>' does not occur in the text")
+    expect(message.last).to_contain_text("'<b>no</b>' does not occur in the text")
     choose(page, "Fill-mask: Template")
     expect(said(page)).to_contain_text("The text has no alternatives.")
     ask(page, f"A {{<b>1</b>|{EVIL}}} is [MASK].")

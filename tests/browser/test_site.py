@@ -49,6 +49,8 @@ from tests.site.servers import Cutting, Holding, Refusing
 
 OFFERED = [name for name in VIEWS if Offer().has(name)]
 RECORDED = ("head-roles", "embedding-map", "neurons")  # of the views without a script; lessons add more
+LEFT_OUT = {"which-explanation-holds", "one-word-away", "where-does-it-go-wrong"}  # long recordings, no find of a browser
+LESSONS = [slug for slug in LessonCatalogue.of(Settings()).files if slug not in LEFT_OUT]
 ODD = (
     "🙂 emoji 👩‍👩‍👧 and مرحبا",
     "<img src=x onerror='window.__pwn=1'> & <b>bold</b>",
@@ -64,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "public"
     views = [*OFFERED, *RECORDED]
     command = [sys.executable, "-m", "bertexplorer", "site", str(out), "--address", "https://example.org/bert"]
-    command += ["--views", *views]
+    command += ["--views", *views, "--lessons", *LESSONS]
     said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stderr
     whole, first = (float(size) for size in re.findall(r"(\d+\.\d)(?: MB|; weights in 12-bit)", said))
     assert whole < 70 and first < 40
@@ -121,21 +123,18 @@ def test_a_view_answers_as_the_server_does(exact_page: Page, view: str) -> None:
     assert not changes
 
 
-@pytest.mark.parametrize(("repeated", "merge"), [(1, True), (1, False), (20, True)])
-def test_a_word_of_several_pieces_is_hidden_as_on_the_server(exact_page: Page, merge: bool, repeated: int) -> None:
-    """Alone in a short text, together with its neighbours in a long one."""
-    text = "The plot was unfathomably [MASK]. " + "Nobody cultivates unbelievably old films. " * repeated
+@pytest.mark.parametrize("merge", [True, False])
+def test_a_word_of_several_pieces_is_hidden_as_on_the_server(exact_page: Page, merge: bool) -> None:
+    """Whole, or piece by piece; test_site_checkpoints.py has a text that is too long for that."""
+    text = "The plot was unfathomably [MASK]. Nobody cultivates unbelievably old films. "
     state = {"view": "saliency", "text": text, "options": {"method": "occlusion", "merge": merge}}
     options = saliency.Options(method="occlusion", merge=merge)
     wanted = saliency.rows(saliency.run(load(BUNDLED, precision="fp32"), text, options=options))
     found = rows_of(exact_page, state)
-    said = ask(exact_page, "view", {"body": {"state": state}})["answer"]["said"]
-    assert len(found) == len(wanted), said
     for name in ("position", "token"):
         assert [row[name] for row in found] == [row[name] for row in wanted]
     for name in ("score", "share"):
         assert [row[name] for row in found] == pytest.approx([row[name] for row in wanted], abs=2e-3)
-    assert ("neighbouring" in said) == (repeated > 1) and (not merge or "neighbouring tokens" not in said)
 
 
 @pytest.mark.parametrize("kind", ["8-bit", "12-bit", "fp16"])
@@ -344,7 +343,7 @@ def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:
     answerer = Answerer(with_checkpoint(CheckpointRegistry(Settings()), checkpoint))
     catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
     compared = 0
-    for slug in list(catalogue.files)[::4]:
+    for slug in LESSONS[::4]:
         for block in catalogue.lesson(slug).blocks:
             for answer in answers_to(block):
                 try:
@@ -376,7 +375,7 @@ def test_finds_are_graded_as_on_the_server(exact_page: Page) -> None:
     answerer = Answerer(CheckpointRegistry(Settings(precision="fp32")))
     catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
     right = refused = 0
-    lessons = catalogue.lessons.items()
+    lessons = catalogue.only(LESSONS).lessons.items()
     for slug, block in [(slug, block) for slug, lesson in lessons for block in lesson.blocks if block.kind == "find"]:
         start = state_of(answerer, block.link, first)
         if not Offer().has(start.view):
@@ -386,7 +385,7 @@ def test_finds_are_graded_as_on_the_server(exact_page: Page) -> None:
         example = example_state(answerer, block, start, first)
         for state in (example, start, *others(start)):
             for language in ("", *catalogue.languages(slug)):
-                for attempt in (1, 2):
+                for attempt in (1, 2) if state in (example, start) else (1,):
                     fields = {"answer": None, "attempt": attempt, "state": state_json(state)}
                     found = ask(exact_page, f"lessons/{slug}/{block.id}?lang={language}", {"body": fields})
                     try:

@@ -94,7 +94,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
             choose(page, "Column: Text", "words")
             choose(page, "Column: Label", "liked")
-            page.get_by_label("Epochs").fill("60")
+            page.get_by_label("Epochs").fill("20")
             page.get_by_label("Learning rate").fill("0.003")
             page.get_by_label("Name of the run").fill("outlives")
             page.locator("#start").click()
@@ -156,6 +156,8 @@ def test_a_press_that_the_old_server_had_accepted_starts_one_run(browser: Browse
         with opened(browser, app.url + "train", gone=True) as page:
             expect(page.locator("#looked")).to_contain_text("training rows", timeout=SOON)
             choose(page, "Start from", "tiny")
+            page.get_by_label("Epochs").fill("0.5")
+            expect(page.locator("#looked")).to_contain_text("0.5 epochs", timeout=SOON)
             wait_until_quiet(page)
 
             def accept_and_die(route: Route) -> None:

@@ -86,7 +86,7 @@ def test_an_export_of_mini_gives_the_graphs_of_the_package(mini: Checkpoint, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bert", "electra-generator", "distilbert"])
+@pytest.mark.parametrize("kind", ["electra-generator", "mpnet", "nomic", "roberta"])
 @pytest.mark.usefixtures("traced")
 def test_graphs_of_other_families(tiny, kind: str) -> None:  # type: ignore[no-untyped-def]
     checkpoint = load(tiny(kind), precision="fp32")
