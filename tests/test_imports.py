@@ -28,28 +28,33 @@ STARTS = {  # what begins -> (its code, what it must not import)
 }
 
 
-READ = "; from bertexplorer.views import plugins; print(plugins.installed.cache_info().misses)"
-COMMAND = "from bertexplorer.cli.main import main\ntry: main({words})\nexcept SystemExit: pass\nimport sys"
-UNREAD = {  # code that needs no view of another package -> whether it reads what is installed
-    "import bertexplorer as bx": 0,
-    "import bertexplorer as bx; hasattr(bx, '_repr_html_'); hasattr(bx, 'settings')": 0,
-    "import bertexplorer as bx; bx.fill_mask('Paris is the [MASK] of France.')": 0,
-    "import bertexplorer as bx; bert = bx.load('mini'); bert.fill_mask; hasattr(bert, '_repr_html_')": 0,
-    COMMAND.format(words=["fill-mask", "Paris is the [MASK] of France."]): 0,
-    COMMAND.format(words=["fill-mask", "--help"]): 0,
-    COMMAND.format(words=["checkpoints"]): 0,
-    COMMAND.format(words=["--version"]): 0,
-    COMMAND.format(words=["--help"]): 1,
-    "import bertexplorer as bx; hasattr(bx, 'letters')": 1,
+READ = "\nfrom bertexplorer.views import plugins; print(plugins.installed.cache_info().misses)"
+ENDING = "try: main({words})\nexcept SystemExit: pass\n"
+COMMAND = f"from bertexplorer.cli.main import main\n{ENDING}"
+UNREAD = {  # code, and how often it reads what is installed: for views that are not ours
+    "python": (
+        "import bertexplorer as bx; hasattr(bx, '_repr_html_'); hasattr(bx, 'settings')\n"
+        "bx.fill_mask('Paris is the [MASK] of France.')\n"
+        "bert = bx.load('mini'); bert.fill_mask; hasattr(bert, '_repr_html_')",
+        0,
+    ),
+    "commands": (
+        COMMAND.format(words=["fill-mask", "Paris is the [MASK] of France."])
+        + "\n".join(ENDING.format(words=words) for words in (["fill-mask", "--help"], ["checkpoints"], ["--version"])),
+        0,
+    ),
+    "the list of commands": (COMMAND.format(words=["--help"]), 1),
+    "an unknown name": ("import bertexplorer as bx; hasattr(bx, 'letters')", 1),
 }
 
 
-@pytest.mark.parametrize("code", UNREAD)
-def test_what_is_installed_is_read_only_for_views_that_are_not_ours(code: str) -> None:
+@pytest.mark.parametrize("what", UNREAD)
+def test_what_is_installed_is_read_only_for_views_that_are_not_ours(what: str) -> None:
+    code, times = UNREAD[what]
     done = subprocess.run(
         [sys.executable, "-c", f"{code}{READ}"], cwd=ROOT, env=environment(), capture_output=True, text=True
     )
-    assert done.returncode == 0 and done.stdout.splitlines()[-1] == str(UNREAD[code]), done.stderr
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == str(times), done.stderr
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -1,5 +1,5 @@
-"""Accessibility: axe-core finds no problem on any view, nor on the page in any colour scheme or size, and the keyboard alone is
-enough."""
+"""Accessibility: axe-core finds no problem on any view, nor on the page in any colour scheme or size, and the keyboard
+alone is enough."""
 
 from typing import Any
 

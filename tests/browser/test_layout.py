@@ -37,21 +37,22 @@ def test_attention_follows_the_colours_of_the_page(
     assert shown < 80 if dark else shown > 175, shown
 
 
-@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
-def test_all_pages_begin_at_the_same_edge(browser: Browser, address: str, width: int) -> None:
-    edges: dict[str, list[float]] = {}
+def test_all_pages_begin_at_the_same_edge(browser: Browser, address: str) -> None:
+    edges: dict[int, dict[str, list[float]]] = {390: {}, 1024: {}, 1280: {}, 1920: {}}
     with opened(browser, address) as page:
-        page.set_viewport_size({"width": width, "height": 800})
         for name in ("", "learn", "train", "pretrain"):
             page.goto(address + name)
             title = page.locator("h1")
             expect(title).to_be_visible()
             wait_until_quiet(page)
-            links = page.locator(".pages a")
-            boxes = [one.bounding_box() for one in (*links.all(), title)]
-            edges[name] = [round(box["x"]) for box in boxes if box]
-            assert edges[name][0] == edges[name][-1], "the navigation is in line with the page"
-    assert all(found == edges[""] for found in edges.values()), edges
+            for width, found in edges.items():
+                page.set_viewport_size({"width": width, "height": 800})
+                wait_until_quiet(page)
+                boxes = [one.bounding_box() for one in (*page.locator(".pages a").all(), title)]
+                found[name] = [round(box["x"]) for box in boxes if box]
+                assert found[name][0] == found[name][-1], "the navigation is in line with the page"
+    for width, found in edges.items():
+        assert all(places == found[""] for places in found.values()), (width, found)
 
 
 BOXES = """() => ["#workbench", "#figure .bars"].map((each) => {

@@ -49,7 +49,7 @@ from tests.site.servers import Cutting, Holding, Refusing
 
 OFFERED = [name for name in VIEWS if Offer().has(name)]
 RECORDED = ("head-roles", "embedding-map", "neurons")  # of the views without a script; lessons add more
-LEFT_OUT = {"which-explanation-holds", "one-word-away", "where-does-it-go-wrong"}  # long recordings, no find of a browser
+LEFT_OUT = {"which-explanation-holds", "one-word-away", "where-does-it-go-wrong"}  # long recordings, no find there
 LESSONS = [slug for slug in LessonCatalogue.of(Settings()).files if slug not in LEFT_OUT]
 ODD = (
     "🙂 emoji 👩‍👩‍👧 and مرحبا",

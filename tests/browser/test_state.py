@@ -13,7 +13,7 @@ from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, chip, choose_view, expect_message, expect_said, wait_until, write
 
 VIEW = "**/api/v1/view"
-SEQUENCES, STEPS = int(os.environ.get("SEQUENCES", "60")), 6
+SEQUENCES, STEPS = int(os.environ.get("SEQUENCES", "30")), 6
 TEXTS = ("A robin is a [MASK].", "A piano is a [MASK].", "The keys to the cabinet [MASK] on the table.")
 VIEWS = ("fill-mask", "tokenization", "attention", "layers", "pseudo-likelihood")
 # The state in the address, the state on the screen, and the server's answer for that address.
