@@ -48,7 +48,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#about")).to_contain_text("learned nothing")
     page.get_by_label("my text").click()
     upload(page, "#text-file", text(tmp_path))
-    page.get_by_label("Minutes per run").fill("0.1")
+    page.get_by_label("Minutes per run").fill("0.05")
     page.locator("#start").click()
     page.locator("#start").click()
     expect(page.locator(".arm")).to_have_count(2)

@@ -38,7 +38,7 @@ def test_a_waiting_person_sees_the_queue_position(browser: Browser, address: str
             choose_view(page, "Referee")
             expect_said(page, "random order")
         for page, word in zip(pages, ("blue", "old", "small"), strict=True):
-            write(page, f"The {word} boat went out to the sea every day until the storm came over the [MASK]. " * 2)
+            write(page, f"The {word} boat went out to the sea every day until the storm came over the [MASK].")
         shown = "[...document.querySelectorAll('#figure')].map(one => one.dataset.line || '').join()"
         seen, begun = "", time.monotonic()
         while not seen and time.monotonic() - begun < 30:

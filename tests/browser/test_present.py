@@ -1,6 +1,5 @@
 """Present: the question, the text, the figure and its sentence fill the screen; keys go through examples and views."""
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import opened
