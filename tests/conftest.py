@@ -41,9 +41,10 @@ install_import_hook(shaped(), "beartype.beartype")
 
 
 LONGEST = (  # files of tests that take half a minute and more, the longest first
-    "site", "access", "training", "site_checkpoints", "canary", "faults", "marks", "bad_input", "attribution",
-    "gradio_app", "examples", "onnx", "class", "suite_folder", "advisories", "look_inside", "learn", "processes",
-    "worker_pool", "influence", "weights", "experiments", "class_killed", "killed",
+    "site", "site_checkpoints", "training", "faults", "access", "components", "onnx", "gradio_app", "canary",
+    "worker_pool", "people", "processes", "views", "runs", "schema", "state", "class_killed", "suite", "experiments", "tasks",
+    "suite_folder", "influence", "killed", "attribution", "marks", "bad_input", "examples", "class", "learn",
+    "advisories", "look_inside", "doors", "weights",
 )  # fmt: skip
 
 

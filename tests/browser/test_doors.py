@@ -56,16 +56,16 @@ def test_every_view_is_listed_with_both_of_its_names(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_every_view_opens_with_an_answer(page: Page) -> None:
+def test_every_view_of_a_text_opens_with_an_answer(page: Page) -> None:
     """From the page's first text. A view that it does not suit shows an example, says so, and gives the text back."""
     first = page.locator(TEXT).input_value()
     for slug, view in VIEWS.items():
+        if not view.text:
+            continue
         choose_view(page, view.title)
         wait_until_idle(page)
         expect(page.locator("#message .error")).to_have_count(0)
         expect(page.locator("bx-explore")).not_to_have_class("bx unanswered")
-        if not view.text:
-            continue
         if page.locator(TEXT).input_value() == first:
             expect(page.get_by_text("Back to my text")).to_have_count(0)
         else:

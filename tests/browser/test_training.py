@@ -122,13 +122,15 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
 
 
 def test_the_page_goes_on_when_the_server_answers_again(browser: Browser, tmp_path: Path) -> None:
-    """What was typed and uploaded stands, the page is not loaded anew, and what was asked meanwhile is answered."""
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     file = tmp_path / "mine.csv"
     file.write_text("text,label\n" + "".join(f"film {i},{'ab'[i % 2]}\n" for i in range(40)), "utf-8")
     try:
         with opened(browser, app.url + "train", gone=True) as page:
+            # 1. What was typed and uploaded stands, the page is not loaded anew, and what was asked meanwhile is
+            # answered.
             wait_until_quiet(page)
+            choose(page, "Start from", "tiny")
             page.get_by_label("Name of the run").fill("typed before")
             page.get_by_label("my file").click()
             upload(page, "#rows-file", file)
@@ -141,25 +143,14 @@ def test_the_page_goes_on_when_the_server_answers_again(browser: Browser, tmp_pa
             expect(page.locator("#looked")).to_contain_text("7 epochs over 36 rows would be 14 steps", timeout=SOON)
             expect(page.get_by_label("Name of the run")).to_have_value("typed before")
             assert page.evaluate("window.same"), "the page was loaded anew"
-            page.reload()  # even then
+
+            # 2. So it is after a reload.
+            page.reload()
             expect(page.get_by_label("Name of the run")).to_have_value("typed before")
             expect(page.locator("#looked")).to_contain_text("7 epochs over 36 rows would be 14 steps", timeout=SOON)
             wait_until_quiet(page)
-    finally:
-        app.close()
 
-
-def test_a_press_that_the_old_server_had_accepted_starts_one_run(browser: Browser, tmp_path: Path) -> None:
-    """The server accepts the press and is killed before the page knows."""
-    app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
-    try:
-        with opened(browser, app.url + "train", gone=True) as page:
-            expect(page.locator("#looked")).to_contain_text("training rows", timeout=SOON)
-            choose(page, "Start from", "tiny")
-            page.get_by_label("Epochs").fill("0.5")
-            expect(page.locator("#looked")).to_contain_text("0.5 epochs", timeout=SOON)
-            wait_until_quiet(page)
-
+            # 3. A press that the server accepts before it is killed, which the page cannot know, starts one run.
             def accept_and_die(route: Route) -> None:
                 route.fetch()
                 app.kill()

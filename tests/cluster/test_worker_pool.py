@@ -36,9 +36,8 @@ def pool(settings: Settings) -> Iterator[WorkerPool]:
     workers.close()
 
 
-def test_workers_answer_like_this_process_and_find_new_checkpoints(
-    pool: WorkerPool, in_process: InProcess, settings: Settings
-) -> None:
+def test_workers_answer_like_this_process(pool: WorkerPool, in_process: InProcess, settings: Settings) -> None:
+    # 1. The same answers, also from a checkpoint that is new, and with an index that one of them has built.
     for call in CALLS * 2:
         assert without_times(answer(pool, call)) == without_times(answer(in_process, call))
     assert answer(pool, analysis_call("A [MASK].", "later")).status == 422
@@ -50,10 +49,8 @@ def test_workers_answer_like_this_process_and_find_new_checkpoints(
     search = view_call("A line.", "search", options={"lines": key})
     assert answer(pool, search).status == 200, "this builds the index"
     assert without_times(answer(pool, search)) == without_times(answer(in_process, search))
-    assert [(replica.ready, replica.restarts) for replica in pool.replicas()] == [(True, 0), (True, 0)]
 
-
-def test_only_its_owner_can_open_a_run(pool: WorkerPool, settings: Settings) -> None:
+    # 2. Only its owner can open a run.
     saved = settings.data_dir / "runs" / RUN / "commits" / "1"
     shutil.copytree(settings.models_dir / "little", saved / "model")
     (saved.parents[1] / "spec.json").write_text("{}")
@@ -62,8 +59,7 @@ def test_only_its_owner_can_open_a_run(pool: WorkerPool, settings: Settings) -> 
     assert others.status == 422 and b"This run is not here" in others.body
     assert own.status == 200
 
-
-def test_stopped_calls_are_dropped(pool: WorkerPool) -> None:
+    # 3. Stopped calls are dropped.
     tasks = [pool.task(view_call(f"{LONG} {n}", "saliency")) for n in range(20)]
     for task in tasks:
         task.start(lambda line: None)
@@ -72,6 +68,7 @@ def test_stopped_calls_are_dropped(pool: WorkerPool) -> None:
     assert [task.result.result(1).status for task in tasks] == [499] * 20
     assert sum(replica.in_flight for replica in pool.replicas()) == 0
     assert answer(pool, analysis_call("A [MASK].")).status == 200
+    assert [(replica.ready, replica.restarts) for replica in pool.replicas()] == [(True, 0), (True, 0)]
 
 
 def test_workers_killed_under_load_lose_no_call(pool: WorkerPool, in_process: InProcess) -> None:
