@@ -42,8 +42,8 @@ install_import_hook(shaped(), "beartype.beartype")
 
 LONGEST = (  # files of tests that take half a minute and more, the longest first
     "site", "site_checkpoints", "training", "faults", "access", "components", "onnx", "gradio_app", "canary",
-    "worker_pool", "people", "processes", "views", "runs", "schema", "state", "class_killed", "suite", "experiments", "tasks",
-    "suite_folder", "influence", "killed", "attribution", "marks", "bad_input", "examples", "class", "learn",
+    "worker_pool", "people", "processes", "views", "runs", "schema", "state", "class_killed", "suite", "experiments",
+    "tasks", "suite_folder", "influence", "killed", "attribution", "marks", "bad_input", "examples", "class", "learn",
     "advisories", "look_inside", "doors", "weights",
 )  # fmt: skip
 
