@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # of commands and servers too: th
 import hypothesis
 import pytest
 import torch
-from jaxtyping import install_import_hook
+from jaxtyping import config as shapes, install_import_hook
 
 from tests import tiny as recipes
 
@@ -30,8 +30,8 @@ hypothesis.settings.load_profile("any machine")
 
 
 def shaped() -> list[str]:
-    """The modules of the model and the engine with annotated shapes. The tests check them at every call; checking the
-    other modules, too, would take a third longer."""
+    """The modules of the model and the engine with annotated shapes. The fast tests check them at every call; checking
+    the other modules, too, would take a third longer."""
     files = [file for part in ("model", "engine") for file in (ROOT / "bertexplorer" / part).rglob("*.py")]
     named = [file.relative_to(ROOT).with_suffix("") for file in files if "from jaxtyping" in file.read_text("utf-8")]
     return [".".join(path.parts) for path in named]
@@ -74,8 +74,10 @@ def selects_precision(file: Path) -> bool:
     return '"auto"' in file.read_text("utf-8")
 
 
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     torch.set_num_threads(1)  # whatever a test before left
+    long = any(item.get_closest_marker(name) for name in ("slow", "golden", "browser"))
+    shapes.update("jaxtyping_disable", long)  # the fast tests check the shapes; small models then take twice as long
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

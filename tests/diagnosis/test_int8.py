@@ -1,24 +1,14 @@
 """Weights that onnxruntime has rounded to int8 are recognised by their vectors."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jaxtyping import config
 
 import bertexplorer as bx
 from bench import doctor
 from bench.common import MINI
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def untyped() -> Iterator[None]:
-    """Sizes are symbols while the graph is traced, which the type checks would reject."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
 
 
 def test_weights_in_int8_are_said(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """onnxruntime computes the same numbers from the file as the encoder."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from jaxtyping import config
 
 import bertexplorer as bx
 from bertexplorer import engine
@@ -25,14 +23,6 @@ from tests.conftest import Tiny
 from tests.tolerance import assert_same
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def untyped() -> Iterator[None]:
-    """Sizes are symbols while the graph is traced, which the type checks would reject."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
 
 
 LAYERS = {"modernbert": 3, "albert": 2}  # with global and local attention; with shared weights

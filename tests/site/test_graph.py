@@ -1,13 +1,11 @@
 """The graphs of a site against the encoder itself, in another runtime; and whether those in the package are current."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
-from jaxtyping import config
 
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
@@ -16,14 +14,6 @@ from bertexplorer.site import weights
 from bertexplorer.site.folder import HERE
 from bertexplorer.site.graph import WEIGHTS, Graphs, export
 from tests.conftest import BUNDLED
-
-
-@pytest.fixture
-def traced() -> Iterator[None]:
-    """Tracing replaces tensors by symbols, which the type checks of the tests would refuse."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +65,6 @@ def test_the_graphs_of_the_package_are_those_of_mini(mini: Checkpoint) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("traced")
 def test_an_export_of_mini_gives_the_graphs_of_the_package(mini: Checkpoint, tmp_path: Path) -> None:
     """After a change of the encoder or of an exporter: bertexplorer/site/graph.py says how to write them anew."""
     made, kept = export(mini), Graphs.load(HERE / "mini")
@@ -87,7 +76,6 @@ def test_an_export_of_mini_gives_the_graphs_of_the_package(mini: Checkpoint, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["electra-generator", "mpnet", "nomic", "roberta"])
-@pytest.mark.usefixtures("traced")
 def test_graphs_of_other_families(tiny, kind: str) -> None:  # type: ignore[no-untyped-def]
     checkpoint = load(tiny(kind), precision="fp32")
     check(checkpoint, export(checkpoint))
