@@ -3,8 +3,8 @@
     python -m bench.misses [CHECKPOINT] [--each 20] [--large]
 
 Faults are planted one at a time in the built-in rows of the task retrieval, in queries that find their passage among
-the first three without them. A planted fault counts if the passage is then no longer among them. `--large` searches 10,000
-passages for 1,000 queries in place of that, and prints the seconds and the memory above the encoder."""
+the first three without them. A planted fault counts if the passage is then no longer among them. `--large` searches
+10,000 passages for 1,000 queries in place of that, and prints the seconds and the memory above the encoder."""
 
 import argparse
 import random

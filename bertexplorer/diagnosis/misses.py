@@ -34,6 +34,7 @@ CAUSES = ("cut", "long", "unreadable", "near duplicate", "hub", "names", "words"
 UNEXPLAINED = "not explained"
 WINDOW = 64  # tokens of a part of a passage
 SHATTERED = 3  # pieces of a word
+LEAST = 2  # words of a query that remain without its names
 RIVALS = 30  # passages before the wanted one that are read without names
 NAME = re.compile(r"(?<![.!?\n] )(?<!^)\b[A-Z][\w'’-]+|\b\d[\d.,:/-]*")  # a capital that begins no sentence; a number
 
@@ -188,6 +189,8 @@ class Doctor:
         passages = [self.searcher.collection.passages[i] for i in (*self.before, self.wanted)]
         try:
             query, *others = (" ".join(NAME.sub(" ", text).split()) for text in (self.asked, *passages))
+            if len(words(query)) < LEAST:
+                return None
             asked = self.searcher.vectors([query], self.searcher.prompt)[0]
             vectors = self.searcher.vectors(others, self.searcher.passage_prompt)
         except ExplorerError:

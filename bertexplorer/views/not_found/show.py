@@ -33,9 +33,12 @@ VIEW = View(
         ),
         Example("The first alone", "", options={"top": 1}, shows="found() < queries()"),
         Example("Among ten", "", options={"top": 10}, shows='missed("names") == 0 and missed("cut") > 0'),
-        Example("Household tips", "", options={"set": "household tips"}, shows="found() > 2 * found_by_words()"),
+        Example("Among five", "", options={"top": 5}, shows='missed("near duplicate") == 0 and missed("names") == 1'),
         Example(
-            "Tips, among ten", "", options={"set": "household tips", "top": 10}, shows='missed("not explained") > 10'
+            "Household tips",
+            "",
+            options={"set": "household tips", "top": 10},
+            shows='found() > 2 * found_by_words() and missed("not explained") > 10',
         ),
     ),
     chips="",
