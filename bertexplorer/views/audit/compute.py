@@ -172,7 +172,8 @@ class Tally:
         if not encoding.ids:
             self.findings.append(Finding(self.count, "empty"))
             return
-        ids, offsets, words = encoding.ids, encoding.offsets, encoding.word_ids
+        ids, offsets = encoding.ids, encoding.offsets
+        words = encoding.word_ids
 
         # 1. How much of it is read.
         self.tokens += len(ids)
