@@ -230,7 +230,7 @@ def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None
         box = page.locator(seen).bounding_box()
         assert box and box["y"] + box["height"] <= 844, seen
     for pressed in page.locator(
-        "#actions button:visible, .example, .door, .all, .view:visible, #picker > summary"
+        "#actions button:visible, .example, .door:visible, .all, .view:visible, #picker > summary"
     ).all():
         box = pressed.bounding_box()
         assert box and box["height"] >= 44, pressed.inner_text()

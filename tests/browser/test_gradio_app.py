@@ -41,7 +41,11 @@ def started(*command: str, port: int = 0) -> Iterator[str]:
         assert server.poll() is None, "it ended"
     yield address
     server.terminate()
-    server.wait(20)
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:  # it waits for the stream of a page that is still open
+        server.kill()
+        server.wait(20)
 
 
 @pytest.fixture(scope="module")

@@ -544,7 +544,7 @@ def test_a_view_of_a_site_opens_with_an_answer(browser: Browser, folder: Path) -
     with served(folder) as address, opened(browser, address) as page:
         page.wait_for_selector("bx-explore:not(.unanswered)")
         for view in VIEWS.values():
-            if offered(view.slug) and view.slug not in OFFERED[::4]:
+            if view.slug in OFFERED and view.slug not in OFFERED[::4]:
                 continue
             page.get_by_role("button", name="All views").click()
             entry = page.locator(f'dialog [data-view="{view.slug}"]')
