@@ -106,7 +106,9 @@ def plant(name: str, each: int) -> None:
 def large(name: str) -> None:
     """10,000 passages and 1,000 queries, made of words of the built-in rows."""
     rng = random.Random(0)
-    words = [word for _, row in household() for word in str(row["passage"]).split()]
+    words: list[str] = []
+    for _, row in household():
+        words += str(row["passage"]).split()
     passages = [" ".join(rng.choices(words, k=60)) for _ in range(10_000)]
     queries = [" ".join(rng.sample(passage.split(), 6)) for passage in passages[:1000]]
     bert = bx.load(name, precision="fp32")

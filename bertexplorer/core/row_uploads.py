@@ -57,7 +57,9 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
-    columns = {str(name).lower() for _, cells in rows for name in cells}
+    columns: set[str] = set()
+    for _, cells in rows:
+        columns.update(str(name).lower() for name in cells)
     try:
         if not {"query", "passage"} <= columns:  # those of Not found
             cases(rows)

@@ -44,15 +44,22 @@ def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collect
     """The collection in *rows* with the columns query, passage and, if there is one, relevance; a passage without a
     query is one that may be found. Raises ExplorerError for other columns, for no query with an answer, and beyond
     MAX_PASSAGES and MAX_QUERIES."""
-    lower = [Row(line, {str(name).lower(): cell for name, cell in cells.items()}) for line, cells in rows]
-    columns = {name for row in lower for name in row.cells}
+    lower: list[Row] = []
+    columns: set[str] = set()
+    for line, cells in rows:
+        renamed = {str(name).lower(): cell for name, cell in cells.items()}
+        lower.append(Row(line, renamed))
+        columns.update(renamed)
     if not {"query", "passage"} <= columns:
         raise ExplorerError(
             f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted query and passage, and relevance "
             "where passages answer a query more or less well."
         )
     examples, problems = retrieval.examples(lower, retrieval.Options())
-    passages = numbered([text for one in examples for text in (one.passage, *one.negatives)])
+    found: list[str] = []
+    for one in examples:
+        found += [one.passage, *one.negatives]
+    passages = numbered(found)
     answered = [one for one in examples if one.query and one.relevance]
     queries = numbered([one.query for one in answered])
     if not queries:
@@ -102,7 +109,14 @@ class Searcher:
         self.passages = np.concatenate(parts)
 
     def encode(self, texts: Sequence[str], prompt: str | None) -> list[Encoding]:
-        return [encode_sentence(self.checkpoint, text, prompt) for text in texts]
+        """Raises ExplorerError for a text that cannot be read, which it names."""
+        encodings = []
+        for text in texts:
+            try:
+                encodings.append(encode_sentence(self.checkpoint, text, prompt))
+            except ExplorerError as error:
+                raise ExplorerError(f"{text!r:.60} cannot be searched. {error}") from error
+        return encodings
 
     def vectors_of(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n d"]:
         """Of length 1."""
@@ -121,7 +135,8 @@ class Searcher:
     def hubs(self) -> Bool[np.ndarray, " n"]:
         """The passages that are among the NEAREST of HUB of unrelated sentences, and OFTEN as often as any would be."""
         near = np.zeros(len(self.passages))
-        for query in self.vectors([line.text for line in BUILT_IN], self.prompt):
+        unrelated = [line.text for line in BUILT_IN]
+        for query in self.vectors(unrelated, self.prompt):
             near[self.order(query)[:NEAREST]] += 1
         return near / len(BUILT_IN) >= max(HUB, OFTEN * NEAREST / len(near))
 

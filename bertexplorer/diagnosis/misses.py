@@ -205,7 +205,7 @@ class Doctor:
             return None
         rare = sorted(
             set(words(self.asked)) & set(words(self.passage)),
-            key=lambda word: len(self.searcher.by_words.postings[word]),
+            key=lambda word: (len(self.searcher.by_words.postings[word]), word),
         )
         return Undone(1 + order.index(self.wanted), f"by its words, of which {named(rare[:3])} are the rarest")
 

@@ -74,7 +74,7 @@ def test_a_rank_is_that_of_brute_force(tiny: Any) -> None:
 
 
 def test_a_hub_is_near_to_unrelated_sentences() -> None:
-    """A passage whose vector is the mean of all sentences is one, and leaving it out finds what was wanted."""
+    """A passage whose vector is the mean of all sentences is one, and leaving it out finds the wanted passage."""
     passages = [f"Number {i} of the list is about something else." for i in range(200)]
     collection = read_collection(list(enumerate(as_rows({"what is the list about": passages[7]}, passages), 1)))
     searcher = Searcher(bx.load("mini").checkpoint, collection, None, None)
@@ -120,6 +120,11 @@ def test_rows_that_cannot_be_used_are_said_and_others_are(tmp_path: Any) -> None
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     result = bx.not_found(rows=file)
     assert "1 row could not be used" in result.said and len(result.rows) == 2
+
+
+def test_a_text_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ExplorerError, match="bbb.*cannot be searched.*limit is 20,000"):
+        bx.not_found(rows=as_rows({"a cat": "The cat sat."}, ["bbb " * 6000]))
 
 
 def test_all_alike_and_one_query() -> None:

@@ -109,3 +109,11 @@ def test_a_sentence_encoder_cuts_where_its_vectors_end() -> None:
     limit = bert.checkpoint.sentence_tokenizer.max_tokens
     at, beyond = "cat " * (limit - 2), "cat " * (limit - 1)
     assert found(bert.audit(lines=[at, beyond])) >= {(2, "cut")} and (1, "cut") not in found(bert.audit(lines=[at]))
+
+
+def test_the_share_that_is_lost_counts_the_whole_of_a_very_long_text() -> None:
+    bert = bx.load("mini")
+    text = "cat " * 100_000
+    [row] = [row for row in bert.audit(lines=[text]).rows if row["finding"] == "cut"]
+    read = 4 * (bert.checkpoint.sentence_tokenizer.max_tokens - 2)
+    assert row["amount"] == pytest.approx(1 - read / len(text), abs=1e-4)

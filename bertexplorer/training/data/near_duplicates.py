@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import UInt64
 
+from bertexplorer.engine import progress
+
 RUN = 5  # characters
 FUNCTIONS, ROWS = 64, 4  # of MinHash, and how many of them make a band
 ALIKE = 0.8  # the Jaccard index from which two texts are near duplicates
@@ -45,6 +47,7 @@ def near_duplicates(texts: Sequence[str], alike: float = ALIKE, known: int = 0) 
     for i, text in enumerate(normal):
         if not text or first.setdefault(text, i) != i:
             continue
+        progress.check()
         # 1. The earlier texts that share a bucket with this one.
         least = signature(text)
         candidates: set[int] = set()

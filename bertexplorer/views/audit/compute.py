@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from bertexplorer.model.text import Text, Tokenizer
 
 MAX_LINES = 1_000_000
-AT_ONCE = 500  # texts that the tokenizer reads together
+AT_ONCE = 100  # texts that the tokenizer reads together
+LONGEST = 10 * MAX_CHARACTERS  # of a text that it is given: what follows is beyond every limit
 SHATTERED = 3  # pieces of a word
 NAMED = 200  # shattered words that are kept
 KEYS, MEASURE = ("line", "finding"), "amount"
@@ -160,15 +161,15 @@ class Tally:
 
     def read(self, texts: Sequence[str]) -> None:
         """Count some more *texts*."""
-        cleaned = [clean(text[: 10 * MAX_CHARACTERS])[0] for text in texts]
+        cleaned = [clean(text[:LONGEST])[0] for text in texts]
         with without_panic():
             encoded = self.tokenizer.backend.encode_batch(cleaned, add_special_tokens=False)
-        for text, encoding in zip(cleaned, encoded, strict=True):
-            self.add(text, encoding)
+        for whole, text, encoding in zip(texts, cleaned, encoded, strict=True):
+            self.add(text, encoding, max(0, len(whole) - LONGEST))
             self.count += 1
 
-    def add(self, text: str, encoding: Any) -> None:
-        """Count a *text*. *encoding*: that of the backend."""
+    def add(self, text: str, encoding: Any, beyond: int) -> None:
+        """Count a *text*. *encoding*: that of the backend; *beyond*: characters of the text that it was not given."""
         if not encoding.ids:
             self.findings.append(Finding(self.count, "empty"))
             return
@@ -180,8 +181,11 @@ class Tally:
         self.longest = max(self.longest, len(ids) + self.around)
         room = self.tokenizer.max_tokens - self.around
         if len(ids) > room:
-            lost = offsets[len(ids) - room][0] if self.tokenizer.cuts_beginning else len(text) - offsets[room - 1][1]
-            self.findings.append(Finding(self.count, "cut", lost / len(text)))
+            if self.tokenizer.cuts_beginning:
+                lost = offsets[len(ids) - room][0]
+            else:
+                lost = len(text) - offsets[room - 1][1]
+            self.findings.append(Finding(self.count, "cut", (lost + beyond) / (len(text) + beyond)))
 
         # 2. What is unknown, and whether it is in a language that the vocabulary hardly has.
         unknown = ids.count(self.tokenizer.unknown_id)
@@ -246,7 +250,8 @@ def repetitions(texts: Sequence[LabelledLine], alike: float) -> list[Finding]:
     for line, earlier in duplicates(rows, ["text"]):
         kind = "another label" if (line, earlier) in other_label else "repeats"
         found.append(Finding(line, kind, 1.0, earlier))
-    for near in near_duplicates([line.text for line in texts], alike):
+    all_texts = [line.text for line in texts]
+    for near in near_duplicates(all_texts, alike):
         found.append(Finding(near.text, "nearly repeats", near.share, near.earlier))
     return found
 

@@ -114,7 +114,9 @@ def compare(first: Audit, second: Audit) -> str:
 def cases(result: Audit, *others: Audit) -> dict[str, Any]:
     """The table of findings, each with whether the *others* have it too. A press on a row shows the pieces of its
     text."""
-    theirs = [{(finding.line, finding.kind): finding for finding in other.findings} for other in others]
+    theirs = []
+    for other in others:
+        theirs.append({(finding.line, finding.kind): finding for finding in other.findings})
     rows = [
         row(result, finding, [other.get((finding.line, finding.kind)) for other in theirs])
         for finding in result.findings[:LISTED]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Text
 
+KEPT = 100  # of an order, as many as `top` may be
 EXPLAINED = 200  # misses that are examined; further ones are counted
 NEAREST = 10  # passages of a query that two checkpoints may share
 KEYS, MEASURE = ("metric",), "value"
@@ -91,13 +92,19 @@ def run(
     collection = read_collection(readable)
     searcher = Searcher(checkpoint, collection, prompt_name(options.prompt), prompt_name(options.passage_prompt))
 
-    # 1. Where each query finds what answers it, by vectors and by words.
-    orders = [searcher.order(query).tolist() for query in searcher.queries]
-    orders_by_words = [searcher.by_words.order(query) for query in collection.queries]
-    ranks = [first_rank(order, relevant) for order, relevant in zip(orders, collection.relevant, strict=True)]
-    by_words = [
-        first_rank(order, relevant) for order, relevant in zip(orders_by_words, collection.relevant, strict=True)
-    ]
+    # 1. Where each query finds what answers it, by vectors and by words. Of an order, its beginning is kept.
+    ranks: list[int] = []
+    by_words: list[int] = []
+    orders: list[list[int]] = []
+    orders_by_words: list[list[int]] = []
+    for query, relevant in enumerate(collection.relevant):
+        progress.check()
+        order = searcher.order(searcher.queries[query]).tolist()
+        ranks.append(first_rank(order, relevant))
+        orders.append(order[:KEPT])
+        order = searcher.by_words.order(collection.queries[query])
+        by_words.append(first_rank(order, relevant))
+        orders_by_words.append(order[:KEPT])
 
     # 2. Why some do not.
     misses: list[Miss] = []
@@ -120,10 +127,10 @@ def run(
     )
 
 
-def first_rank(order: Sequence[int], relevant: object) -> int:
+def first_rank(order: Sequence[int], relevant: Mapping[int, float]) -> int:
     """The rank of the first passage of *order* that is among the *relevant* ones; 0 if none is."""
     for rank, passage in enumerate(order, 1):
-        if passage in relevant:  # type: ignore[operator]
+        if passage in relevant:
             return rank
     return 0
 
