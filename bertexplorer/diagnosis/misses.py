@@ -24,7 +24,7 @@ from bertexplorer.answers.encoding import windows
 from bertexplorer.diagnosis.collection import Searcher
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import without_panic
-from bertexplorer.training.data.near_duplicates import ALIKE, runs
+from bertexplorer.training.data.near_duplicates import ALIKE, normal, runs
 from bertexplorer.training.ranking import words
 
 if TYPE_CHECKING:
@@ -220,10 +220,6 @@ class Doctor:
             if best is None or rank < best.rank:
                 best = Undone(rank, f"with the prompt “{name}”: {text!r:.60}")
         return best
-
-
-def normal(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def named(words: Sequence[str]) -> str:

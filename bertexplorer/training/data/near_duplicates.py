@@ -42,9 +42,9 @@ def near_duplicates(texts: Sequence[str], alike: float = ALIKE, known: int = 0) 
     compared with all before it."""
     found = []
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
-    normal = [" ".join(text[:LONGEST].casefold().split()) for text in texts]
+    plain = [normal(text[:LONGEST]) for text in texts]
     first: dict[str, int] = {}
-    for i, text in enumerate(normal):
+    for i, text in enumerate(plain):
         if not text or first.setdefault(text, i) != i:
             continue
         progress.check()
@@ -61,14 +61,19 @@ def near_duplicates(texts: Sequence[str], alike: float = ALIKE, known: int = 0) 
         own = runs(text)
         best = None
         for other in sorted(candidates):
-            theirs = runs(normal[other])
-            short, long = sorted((len(text), len(normal[other])))
+            theirs = runs(plain[other])
+            short, long = sorted((len(text), len(plain[other])))
             share = min(len(own & theirs) / len(own | theirs), short / long)
             if share >= alike and (best is None or share > best.share):
                 best = Near(i, other, share)
         if best:
             found.append(best)
     return found
+
+
+def normal(text: str) -> str:
+    """*text* in lower case and with single spaces."""
+    return " ".join(text.casefold().split())
 
 
 def runs(text: str) -> set[str]:

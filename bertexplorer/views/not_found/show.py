@@ -103,7 +103,7 @@ def say(result: NotFound) -> str:
     ]
     causes = [f"{result.count(cause):,} {cause}" for cause in (*CAUSES, UNEXPLAINED) if result.count(cause)]
     if causes:
-        sentences.append(f"Of those that do not, {join_names(causes)}.")
+        sentences.append(f"Causes of the misses: {join_names(causes)}.")
     if len(result.misses) < queries - result.found:
         sentences.append(f"The first {len(result.misses):,} misses were examined.")
     if result.cut:
