@@ -85,6 +85,7 @@ def test_replicas_answer_like_this_process_and_survive_kills(
 ) -> None:
     from bertexplorer.cluster import ray_backend
 
+    monkeypatch.setattr(ray_backend, "ROUTING_TIMEOUT_S", 120.0)  # a busy machine replaces a replica slowly
     backend = create_backend(replace(settings, ray=cluster.address, memory_mb=500))
     assert backend and backend.warm_up() == ""
     try:
