@@ -241,7 +241,7 @@ def computing(running: Running) -> int:
 
 def test_a_call_that_is_cancelled_stops_and_no_other(client: Client, running: Running, endless: list[str]) -> None:
     jobs = [client.submit(MASKED, api_name="/fill_mask") for _ in range(2)]
-    until(lambda: computing(running) == 2)
+    until(lambda: computing(running) == 2 and all(job.communicator.event_id for job in jobs))  # else none is sent
     jobs[0].cancel()
     until(lambda: endless == ["fill_mask"])
     assert computing(running) == 1
