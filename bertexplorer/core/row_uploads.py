@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertexplorer.diagnosis.pairs import is_pair_table
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.text_uploads import Uploads, write_json
 from bertexplorer.training.data.decode import display_name
@@ -53,7 +54,7 @@ class RowUploads(Uploads[UploadedRows]):
 
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
-    and for rows that are neither a suite nor a collection of queries and passages."""
+    and for rows that are neither a suite, nor a collection of queries and passages, nor labelled pairs."""
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
@@ -61,7 +62,8 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
     for _, cells in rows:
         columns.update(str(name).lower() for name in cells)
     try:
-        if not {"query", "passage"} <= columns:  # those of Not found
+        is_collection = {"query", "passage"} <= columns  # Not found reads it
+        if not is_collection and not is_pair_table(sorted(columns)):  # Threshold reads pairs
             cases(rows)
     except ExplorerError as error:
         if table.kind != "text":

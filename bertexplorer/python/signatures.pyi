@@ -211,6 +211,21 @@ def not_found(set: Literal['a handbook with faults', 'household tips'] = 'a hand
         passage_prompt: Prompt of a passage (empty: as the files say)
         rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in collection)
     """
+def threshold(set: Literal['the same question', 'one word changed', 'the same scene'] = 'the same question', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', least_precision: float = 0.0, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """From which similarity on two texts belong together, learned from labelled pairs and judged on others.
+    Choose a threshold on the labelled pairs of *rows*, or on the built-in ones. *text* is not read.
+    Raises ExplorerError for rows without two texts and a label, for fewer than two pairs of a kind, for more than
+    10,000, for a text that cannot be read, and for a prompt that the files do not name.
+    Args:
+        set: Pairs (built in; or upload rows with text_a, text_b and label)
+        checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
+        precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
+        least_precision: Least precision, 0 to 1 (of those that pass, the share that matches; 0: the best F1)
+        pooling: A text's vector (own: as the checkpoint's files say, else the mean)
+        first_prompt: Prompt of the first text (a name in the checkpoint's files, or none)
+        second_prompt: Prompt of the second text (empty: as the files say)
+        rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in pairs)
+    """
 def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
     """How the text is cut into pieces, and the vectors of each piece that add up to the input.
     Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
@@ -668,6 +683,7 @@ class Methods:
     def late_interaction(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '', projection: Literal['own', 'none'] = 'own') -> Result: ...
     def whose_vectors(self, planted: Literal['another pooling', 'a layer too early', 'a prompt before it', 'cut at 64 tokens', 'in another order', 'read in halves', 'as the files say'] = 'another pooling', *, prompt: str = '', vectors: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def not_found(self, set: Literal['a handbook with faults', 'household tips'] = 'a handbook with faults', *, top: int = 3, prompt: str = '', passage_prompt: str = '', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def threshold(self, set: Literal['the same question', 'one word changed', 'the same scene'] = 'the same question', *, least_precision: float = 0.0, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...

@@ -17,6 +17,12 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.casefold())
 
 
+def words_in_common(first: str, second: str) -> float:
+    """The share of the words of two texts that both have (Jaccard)."""
+    one, other = set(words(first)), set(words(second))
+    return len(one & other) / max(1, len(one | other))
+
+
 class BM25:
     """Okapi BM25 (Robertson and Zaragoza, 2009, equation 3.15) over *passages*, without stemming or stop words. A word
     in n of N passages weighs ln(1 + (N - n + 0.5) / (n + 0.5)), which never falls below 0."""

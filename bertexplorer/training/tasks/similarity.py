@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows, parse_number
-from bertexplorer.training.ranking import words
+from bertexplorer.training.ranking import words_in_common
 from bertexplorer.training.task import Baselines, Column, Task
 
 
@@ -50,13 +50,9 @@ def inputs(example: Example) -> list[tuple[str, ...]]:
 
 
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
-    """The share of words in common (Jaccard)."""
-    shares = []
-    for example in dev:
-        first, second = (set(words(text)) for text in example.texts)
-        shares.append(len(first & second) / max(1, len(first | second)))
-    gold = np.array([example.score for example in dev])
-    metrics = correlations(np.array(shares), gold)
+    """The share of words in common."""
+    shares = np.array([words_in_common(*example.texts) for example in dev])
+    metrics = correlations(shares, np.array([example.score for example in dev]))
     return {metric: ("words in common", value) for metric, value in metrics.items()}
 
 
