@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as bars from "../../bertexplorer/web/static/marks_bars.js";
+import * as histogram from "../../bertexplorer/web/static/marks_histogram.js";
 import * as lines from "../../bertexplorer/web/static/marks_lines.js";
 import {
   fitting,
@@ -222,4 +223,18 @@ test("names in space do not overlap as the figure opens", () => {
     near.length >= 1 && near.length <= 5,
     `${near.length} of nine names, eight of them in one place`,
   );
+});
+
+test("a histogram has its band behind its bars, and its rule before them", () => {
+  const mark = { at: [0, 1, 2], values: [1, 2, 1], low: 0, high: 2 };
+  const beside = [
+    { kind: "rule", at: 1, tone: "blue" },
+    { kind: "band", low: 0.5, high: 1.5 },
+  ];
+  const { drawn } = histogram.draw(/** @type {any} */ (mark), 200, { group, beside });
+  const [left, wide] = numbersOf(drawn[0], /x="([\d.]+)".*?width="([\d.]+)"/g)[0];
+  assert.ok(left > 0 && Math.abs(left + wide / 2 - 100) < 0.01); // in the middle, as its ends are alike
+  assert.match(drawn[0], /fill-opacity/);
+  const rules = drawn.filter((one) => numbersOf(one, /width="([\d.]+)"/g)[0]?.[0] === 3);
+  assert.equal(rules.length, 1); // the band is no rule
 });

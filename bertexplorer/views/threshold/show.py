@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.answers.bootstrap import compare_paired
-from bertexplorer.charts.marks import Band, Bar, Bars, Figure, Histogram, Panel, Rule, Tone
+from bertexplorer.charts.marks import Band, Bar, Bars, Figure, Histogram, Panel, Rule, Tone, key
 from bertexplorer.charts.style import clip, count, decimal, percent
 from bertexplorer.views.rows import LISTED, unusable_note, unusable_rows
 from bertexplorer.views.threshold.compute import Share, Threshold
@@ -76,6 +77,8 @@ def draw(result: Threshold) -> Figure:
         "unrelated that pass": result.false_alarms,
     }
     if result.threshold is not None:
+        entries = key(("┃", "blue", "threshold"), ("■", "pale", "its 95 % interval"))
+        panels[0] = replace(panels[0], marks=[*panels[0].marks, entries])
         bars = [bar(name, share) for name, share in shares.items()]
         panels.append(Panel([Bars(bars, high=1, unit="share")], "how it does on pairs that did not choose it"))
     return Figure(panels)
@@ -180,12 +183,10 @@ def compare(first: Threshold, second: Threshold) -> str:
 
 
 def cases(result: Threshold, *others: Threshold) -> dict[str, Any]:
-    """The table of pairs on the wrong side of the threshold, the farthest first. A press compares the two texts."""
+    """The table of pairs on the wrong side of the threshold. A press compares the two texts."""
     wrong = np.flatnonzero(result.passes != result.matches)
-    at = result.threshold if result.threshold is not None else float(result.similarity.max())
-    farthest = sorted(wrong.tolist(), key=lambda i: (-abs(float(result.similarity[i]) - at), i))
     return {
-        "rows": [row(result, i, others) for i in farthest[:LISTED]],
+        "rows": [row(result, i, others) for i in wrong[:LISTED].tolist()],
         "score": NAMES[result.measure],
         "title": "Pairs on the wrong side",
         "columns": ["Pair", "Label", "It says", "Similarity"],

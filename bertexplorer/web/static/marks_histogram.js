@@ -1,4 +1,4 @@
-// Histogram: vertical bars of one width at numbers, and rules at single numbers.
+// Histogram: vertical bars of one width at numbers, rules at single numbers, and bands between two.
 import { colour, rectangle, roundNumbers, short, tickBelow } from "./marks_parts.js";
 import { least, most } from "./numbers.js";
 
@@ -18,14 +18,20 @@ export function draw(
   const x = (number) => (width * (number - low + room)) / (high - low + 2 * room);
   const wide = at.length > 1 ? 0.95 * (x(at[1]) - x(at[0])) : 40,
     highest = most(values) || 1;
-  const drawn = at.map((number, i) => {
+  const bands = beside.filter((other) => other.kind === "band");
+  const drawn = bands.map((band) => {
+    const pale = `${colour("pale")}" fill-opacity=".35`;
+    return rectangle(x(band.low), 0, x(band.high) - x(band.low), TALL, pale);
+  });
+  at.forEach((number, i) => {
     const tall = ((TALL - 6) * values[i]) / highest;
-    return group({ hover: hover?.[i] ?? `${short(number)}: ${values[i]}` }, [
+    const bar = group({ hover: hover?.[i] ?? `${short(number)}: ${values[i]}` }, [
       rectangle(x(number) - wide / 2, 0, wide, TALL, "transparent"),
       rectangle(x(number) - wide / 2, TALL - tall, wide, tall, colour(tone)),
     ]);
+    drawn.push(bar);
   });
-  for (const rule of beside)
+  for (const rule of beside.filter((other) => other.kind === "rule"))
     drawn.push(rectangle(x(rule.at) - RULE / 2, 0, RULE, TALL, colour(rule.tone)));
   for (const tick of roundNumbers(low, high, Math.max(2, Math.floor(width / TICK)))) {
     drawn.push(tickBelow(x(tick), TALL + 17, short(tick), width));
