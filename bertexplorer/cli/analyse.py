@@ -125,17 +125,17 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
 
 def read(file: Path, what: str, most_lines: int) -> Sequence[Any]:
     """The lines, rows or vectors of *file*. Prints a note about how they were read. Raises ExplorerError."""
-    from bertexplorer.core.row_uploads import parse_rows
+    from bertexplorer.core.row_uploads import read_rows
     from bertexplorer.core.vector_uploads import parse_vectors
     from bertexplorer.store.text_uploads import parse_lines, read_file
 
-    parsers: dict[str, Callable[[bytes, str], Any]] = {
-        "lines": partial(parse_lines, most=most_lines),
-        "rows": parse_rows,
-        "vectors": parse_vectors,
+    readers: dict[str, Callable[[Path], Any]] = {
+        "lines": partial(read_file, parse=partial(parse_lines, most=most_lines)),
+        "rows": read_rows,
+        "vectors": partial(read_file, parse=parse_vectors),
     }
     try:
-        parsed = read_file(file, parsers[what])
+        parsed = readers[what](file)
     except ExplorerError as error:
         known = "; or name a built-in one, see --help" if what != "lines" and not os.path.exists(file) else ""
         raise ExplorerError(f"{str(error).removesuffix('.')}{known}.") from error

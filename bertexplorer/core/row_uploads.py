@@ -1,16 +1,18 @@
 """Uploaded rows: a table as the rows of a suite or a probe. Those that cannot be read stay, with the reason."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.diagnosis.pairs import is_pair_table
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.text_uploads import Uploads, write_json
+from bertexplorer.store.text_uploads import Uploads, read_file, write_json
+from bertexplorer.training.data.collection_files import read_folder, read_zip
 from bertexplorer.training.data.decode import display_name
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Table
+from bertexplorer.training.data.rows import Row, Table
 from bertexplorer.views.rows import UNREAD
 from bertexplorer.views.suite.cases import cases
 
@@ -30,6 +32,13 @@ class UploadedRows:
     @property
     def content(self) -> SuiteRows:
         return self.rows
+
+
+def read_rows(path: Path) -> UploadedRows:
+    """The rows of a file, or of the folder of a test collection. Raises ExplorerError."""
+    if path.is_dir():
+        return collection(*read_folder(path))
+    return read_file(path, parse_rows)
 
 
 def write_rows(source: str, filename: str, target: str) -> str:
@@ -88,9 +97,18 @@ def winobias_direction(filename: str) -> dict[str, str]:
     return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
 
 
+def collection(rows: Sequence[Row], summary: str, max_rows: int = MAX_ROWS) -> UploadedRows:
+    """The rows of a test collection. Raises ExplorerError for too many."""
+    if len(rows) > max_rows:
+        raise ExplorerError(f"The collection has {len(rows):,} rows; the limit is {max_rows:,}. Give part of it.")
+    return UploadedRows(tuple((row.line, row.cells) for row in rows), summary)
+
+
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> UploadedRows:
-    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, for a
-    pickle, and for a file that is not a suite."""
+    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text; or of the ZIP of a test collection. Raises
+    ExplorerError as `read` and `read_zip` do, for a pickle, and for a file that is not a suite."""
+    if Path(filename).suffix.lower() == ".zip":
+        return collection(*read_zip(content, filename), max_rows)
     if Path(filename).suffix.lower() in PICKLES:
         raise ExplorerError(
             f"{display_name(filename)} is a pickle, which may run code when it is opened, so it is not read. Save its "

@@ -85,7 +85,7 @@ class Bert(Methods):
             mask: words to hide.
             pick: words that the analysis is about.
             lines: for search, embedding_map, sentence_similarity and neurons: texts, or a CSV, TSV or TXT file.
-            rows: for suite and probe: dicts, or a CSV, TSV or JSONL file.
+            rows: for suite and probe: dicts, or a CSV, TSV or JSONL file; or the folder or ZIP of a test collection.
             vectors: for whose_vectors: dicts with text and vector, or a JSONL file.
             **options: the settings of the analysis.
 
@@ -116,7 +116,7 @@ class Bert(Methods):
         )
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines, view.most_lines)}
         if rows is not None:
-            more["rows"] = read_rows(rows)
+            more["rows"] = given_rows(rows)
         if vectors is not None:
             more["vectors"] = read_vectors(vectors)
         given = {"lines": lines, "rows": rows, "vectors": vectors}
@@ -523,17 +523,17 @@ def read_lines(lines: Sequence[str] | str | Path, most: int) -> Sequence[Any]:
     return read_file(Path(lines), partial(parse_lines, most=most)).lines
 
 
-def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
+def given_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
     """Rows with their lines, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
     file, or it is not a table."""
-    from bertexplorer.core.row_uploads import RowUploads, parse_rows
-    from bertexplorer.store.text_uploads import KEY, read_file
+    from bertexplorer.core.row_uploads import RowUploads, read_rows
+    from bertexplorer.store.text_uploads import KEY
 
     if not isinstance(rows, str | Path):
         return list(enumerate(check_rows("rows", rows), 1))
     if isinstance(rows, str) and KEY.fullmatch(rows):
         return RowUploads(library().settings.data_dir / "rows").load(rows).rows
-    return read_file(Path(rows), parse_rows).rows
+    return read_rows(Path(rows)).rows
 
 
 def read_vectors(vectors: Sequence[Mapping[str, Any]] | str | Path) -> TextVectors:

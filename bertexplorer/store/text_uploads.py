@@ -107,7 +107,8 @@ class Uploads(Generic[T]):
 
     def write(self, content: bytes, filename: str, target: Path) -> str:
         """Parse a file and write the result as JSON to *target*; return the message about how it was read."""
-        if len(content) <= LARGE_BYTES:
+        is_zip = filename.lower().endswith(".zip")  # what is in it may be large
+        if len(content) <= LARGE_BYTES and not is_zip:
             return write_json(self.parse(content, filename), target)
         with TemporaryDirectory(dir=target.parent) as folder:
             source = Path(folder) / "upload"

@@ -23,7 +23,7 @@ const OTHER = {
 };
 const ACCEPTS = {
   lines: ".txt,.csv,.tsv",
-  rows: ".csv,.tsv,.jsonl,.json,.txt",
+  rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",
   vectors: ".jsonl,.ndjson",
 };
 const SHOWN_MS = 1500;
