@@ -13,7 +13,7 @@ from bertexplorer import locks
 COMMAND = (sys.executable, "-m", "tests.runs.fake_trainer")
 
 
-def until(true: Callable[[], object], seconds: float = 15.0) -> None:
+def until(true: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for a condition, with a timeout."""
     end = time.monotonic() + seconds
     while not true():
