@@ -26,7 +26,8 @@ from bertexplorer.runs import export
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.views import VIEWS
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
+from tests.multi_vectors import write_multi_vector
 
 FRANCE = "Paris is the [MASK] of France."
 Run = Callable[..., tuple[int, str, str]]
@@ -142,6 +143,22 @@ def test_the_vectors_of_a_file_are_those_of_python(run: Run, tmp_path: Path) -> 
     assert code == 0 and len(np.load(out)) == 2, "a line ends at a newline alone"
     assert "note: 1 text is longer than" in err and "UserWarning" not in err
     assert "there is no folder" in run("encode", str(file), "-o", str(tmp_path / "no" / "v.npy"))[2]
+
+
+def test_the_vectors_of_tokens_are_those_of_python(run: Run, tiny: Tiny, tmp_path: Path) -> None:
+    folder = tmp_path / "colbert"
+    shutil.copytree(tiny("bert"), folder)
+    write_multi_vector(folder)
+    file, out = tmp_path / "lines.txt", tmp_path / "tokens.npz"
+    file.write_text("a cat\nthe dog sat on the mat\n")
+    code, _, err = run("encode", str(file), "-o", str(out), "--checkpoint", str(folder), "--tokens", "document")
+    assert code == 0, err
+    written = np.load(out)
+    wanted = bx.load(folder).encode_tokens(["a cat", "the dog sat on the mat"], task="document")
+    assert written["lengths"].tolist() == [len(one) for one in wanted]
+    np.testing.assert_allclose(written["vectors"], np.concatenate(wanted), atol=1e-6)
+    code, _, err = run("encode", str(file), "-o", str(out), "--tokens", "query")
+    assert code == 2 and "not those of a ColBERT" in err
 
 
 def write_run(source: Path, into: Path) -> None:

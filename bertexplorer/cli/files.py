@@ -1,12 +1,19 @@
 """Commands that write files: vectors of many lines, and the checkpoint of a run."""
 
+from __future__ import annotations
+
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 
+from bertexplorer.answers.multi_vectors import encode_tokens
+from bertexplorer.answers.vectors import cut_note
 from bertexplorer.cli.analyse import fetch
 from bertexplorer.cli.parser import ENCODING, chosen
 from bertexplorer.cli.waiting import watched
@@ -14,6 +21,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.python.bert import encode_texts
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.wording import counted
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.multi_vector import Task
 
 
 def encode(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
@@ -29,17 +40,34 @@ def encode(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     fetch(library, flags.checkpoint)
     checkpoint = library.get(flags.checkpoint, flags.precision)
     settings = {name: chosen(setting, getattr(flags, name)) for name, setting in ENCODING.items()}
+    lengths: list[int] = []
     with watched():
-        vectors, notes = encode_texts(checkpoint, texts, flags.prompt, **settings)
+        if flags.tokens:
+            vectors, lengths, notes = token_vectors(checkpoint, texts, flags.tokens)
+        else:
+            vectors, notes = encode_texts(checkpoint, texts, flags.prompt, **settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     try:
         with flags.out.open("wb") as file:
-            np.save(file, vectors)
+            if flags.tokens:
+                np.savez(file, vectors=vectors, lengths=np.array(lengths))
+            else:
+                np.save(file, vectors)
     except OSError as error:
         raise ExplorerError(f"{flags.out} cannot be written: {error.strerror}. Choose another path.") from error
     print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]:,} numbers in {flags.out}", file=sys.stderr)
     return 0
+
+
+def token_vectors(
+    checkpoint: Checkpoint, texts: Sequence[str], task: Task
+) -> tuple[Float[np.ndarray, "t d"], list[int], list[str]]:
+    """(the vectors of the tokens of all *texts*, how many each text has, a note if some were cut)."""
+    made = encode_tokens(checkpoint, texts, task)
+    note = cut_note([tokens.encoding for tokens in made], "text")
+    vectors = np.concatenate([tokens.vectors for tokens in made])
+    return vectors, [len(tokens.vectors) for tokens in made], [note] if note else []
 
 
 def read_lines(file: Path) -> list[str]:

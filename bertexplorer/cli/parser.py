@@ -211,6 +211,11 @@ def add_encode(commands: Any) -> None:
     encode.add_argument(
         "--prompt", help="the name of a prompt in the checkpoint's files, such as query", metavar="NAME"
     )
+    encode.add_argument(
+        "--tokens",
+        choices=("query", "document"),
+        help="of a ColBERT: a vector for each token of lines read so; FILE.npz has vectors, and lengths of lines",
+    )
 
 
 def add_export(commands: Any) -> None:
