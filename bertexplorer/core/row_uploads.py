@@ -1,5 +1,6 @@
 """Uploaded rows: a table as the rows of a suite or a probe. Those that cannot be read stay, with the reason."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class UploadedRows:
 
 def read_rows(path: Path) -> UploadedRows:
     """The rows of a file, or of the folder of a test collection. Raises ExplorerError."""
-    if path.is_dir():
+    if os.path.isdir(path):  # False also for what cannot be a path
         return collection(*read_folder(path))
     return read_file(path, parse_rows)
 
