@@ -29,10 +29,12 @@ hypothesis.settings.register_profile("any machine", deadline=None)  # a busy mac
 hypothesis.settings.load_profile("any machine")
 
 
+SHAPED = ("model", "engine")  # their annotated shapes are checked at every call in their own fast tests
+
+
 def shaped() -> list[str]:
-    """The modules of the model and the engine with annotated shapes. The fast tests check them at every call; checking
-    the other modules, too, would take a third longer."""
-    files = [file for part in ("model", "engine") for file in (ROOT / "bertexplorer" / part).rglob("*.py")]
+    """The modules with annotated shapes that are checked."""
+    files = [file for part in SHAPED for file in (ROOT / "bertexplorer" / part).rglob("*.py")]
     named = [file.relative_to(ROOT).with_suffix("") for file in files if "from jaxtyping" in file.read_text("utf-8")]
     return [".".join(path.parts) for path in named]
 
@@ -76,8 +78,9 @@ def selects_precision(file: Path) -> bool:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     torch.set_num_threads(1)  # whatever a test before left
+    own = any(item.path.is_relative_to(ROOT / "tests" / part) for part in SHAPED)
     long = any(item.get_closest_marker(name) for name in ("slow", "golden", "browser"))
-    shapes.update("jaxtyping_disable", long)  # the fast tests check the shapes; small models then take twice as long
+    shapes.update("jaxtyping_disable", long or not own)  # where they are checked, small models take a third longer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
