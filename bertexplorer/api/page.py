@@ -6,6 +6,7 @@ from typing import Any
 from bertexplorer.api.about import parts
 from bertexplorer.core.state import COMPARISONS
 from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.runs import analysis
 from bertexplorer.settings import Settings
 from bertexplorer.store.catalogue import snapshots
 from bertexplorer.store.registry import PRECISIONS
@@ -39,6 +40,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "note": view.note,
         "press": view.chips,
         "upload": view.upload or "",
+        "as_run": analysis.can_run(view),
         "text": view.text,
         "checkpoint": view.checkpoint,
         "several": isinstance(view.figure, ComparingSeveral),

@@ -1,6 +1,7 @@
 """Suites of any size as runs: start one, and get its cases."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import orjson
@@ -17,9 +18,11 @@ from bertexplorer.api.run_models import RunModel, run_json
 from bertexplorer.api.runs import Id, owner
 from bertexplorer.core.ask import Answerer
 from bertexplorer.errors import ExplorerError
-from bertexplorer.runs import suite as suite_run
+from bertexplorer.options import build
+from bertexplorer.runs import analysis, suite as suite_run
 from bertexplorer.runs.run_folder import MAX_NAME
 from bertexplorer.runs.service import RunService
+from bertexplorer.views import VIEWS
 from bertexplorer.views.rows import NumberedRow
 from bertexplorer.views.suite.compute import Options, name_of, own_or_built_in
 
@@ -30,6 +33,7 @@ class CasesModel(BaseModel):
     """A part of the cases of a suite."""
 
     title: str
+    columns: list[str] | None = Field(description="The headings of the table, if they are not those of a suite.")
     total: int = Field(description="Cases of the suite.")
     found: int = Field(description="Cases that fit the filter.")
     categories: list[str]
@@ -41,6 +45,16 @@ class CasesModel(BaseModel):
     comparable: list[dict[str, str]] = Field(description="id and name of other finished suites of the same rows.")
     sides: list[str] | None = Field(None, description="With beside: the name of that run.")
     said: str | None = Field(None, description="With beside: the paired test of that run against this one.")
+
+
+class AnalysisRunRequest(StrictModel):
+    """A view to be computed as a run."""
+
+    view: str = Field(max_length=60, examples=["not-found"])
+    options: dict[str, Any] = Field({}, description="The view's options, with rows, a key from POST /rows.")
+    checkpoint: str = Field("mini", max_length=500)
+    precision: str = Field("auto", max_length=10)
+    name: str = Field("", max_length=MAX_NAME)
 
 
 def request_model(checkpoint: str) -> Any:
@@ -70,6 +84,22 @@ def routes(service: RunService, answerer: Answerer, admission: Admission, checkp
 
         def compute(send_line: SendLine) -> Reply:
             return start_suite(service, answerer.for_owner(owner(request)), body)
+
+        return admission.respond(request, compute, slow=True)
+
+    @router.post(
+        "/view",
+        operation_id="start-analysis",
+        summary="Compute a view of uploaded rows as a run",
+        status_code=202,
+        responses={202: {"model": RunModel}},
+    )
+    async def start_view(request: Request, body: AnalysisRunRequest) -> Response:
+        """Compute a view that reads rows and has a table of cases, such as *not-found*, in the background. The run goes
+        on without the page and can be stopped. The option *rows* is a key from POST /rows."""
+
+        def compute(send_line: SendLine) -> Reply:
+            return start_analysis(service, answerer.for_owner(owner(request)), body)
 
         return admission.respond(request, compute, slow=True)
 
@@ -128,6 +158,23 @@ def start_suite(service: RunService, answerer: Answerer, request: Any) -> Reply:
         named = name_of(request.suite, request.pairs)
     name = request.name or f"Suite, {named}, {request.checkpoint}"
     run = suite_run.begin(service.jobs, answerer.owner, checkpoint, rows, request.scoring, name[:MAX_NAME])
+    return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+
+
+def start_analysis(service: RunService, answerer: Answerer, request: AnalysisRunRequest) -> Reply:
+    """Start the run of a view."""
+    service.quota.check(answerer.owner)
+    if request.view not in VIEWS:
+        raise ExplorerError(f"There is no view {request.view!r:.60}.")
+    view = VIEWS[request.view]
+    options = asdict(build(view.analysis.Options, request.options))
+    checkpoint = answerer.registry.get(request.checkpoint, request.precision)
+    key = str(options.get("rows", ""))
+    if not key:
+        raise ExplorerError("There are no uploaded rows. Upload some first; what is built in is computed at once.")
+    rows = answerer.rows.load(key).rows
+    name = request.name or f"{view.title}, {request.checkpoint}"
+    run = analysis.begin(service.jobs, answerer.owner, checkpoint, view, options, rows, name[:MAX_NAME])
     return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
 

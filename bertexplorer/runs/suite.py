@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -58,19 +59,33 @@ def begin(
         "rows": len(rows),
     }
 
-    def fill(folder: Path) -> None:
-        (folder / "data").mkdir()
-        lines = "".join(json.dumps(list(row), ensure_ascii=False, default=str) + "\n" for row in rows)
-        (folder / "data" / "rows.jsonl").write_text(lines, "utf-8")
+    return jobs.accept(owner, name, spec, fill=lambda folder: write_rows(folder, rows))
 
-    return jobs.accept(owner, name, spec, fill=fill)
+
+def write_rows(folder: Path, rows: Sequence[NumberedRow]) -> None:
+    (folder / "data").mkdir()
+    lines = "".join(json.dumps(list(row), ensure_ascii=False, default=str) + "\n" for row in rows)
+    (folder / "data" / "rows.jsonl").write_text(lines, "utf-8")
+
+
+def read_run(folder: Path) -> tuple[dict[str, Any], list[NumberedRow]]:
+    """(the spec of a run, its rows). Raises ExplorerError if they cannot be read."""
+    try:
+        spec = dict(json.loads((folder / "spec.json").read_text("utf-8")))
+        lines = (folder / "data" / "rows.jsonl").read_text("utf-8").splitlines()
+        return spec, [(line, cells) for line, cells in map(json.loads, lines)]
+    except (OSError, ValueError, TypeError) as error:
+        raise ExplorerError(f"{folder} is not the folder of a suite ({error}). Start the suite again.") from error
 
 
 def score(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Score the suite in *folder* from where it stopped. Yields each event after it is logged."""
+    """Score the suite in *folder* from where it stopped, or compute the view that its spec names. Yields each event
+    after it is logged."""
+    from bertexplorer.runs.analysis import QueuedAnalysis
     from bertexplorer.training.run_process import log_events
 
-    return log_events(folder, lambda ending: QueuedSuite(folder, ending), stop)
+    of_view = "view" in suite_folder.read_json(folder / "spec.json")
+    return log_events(folder, partial(QueuedAnalysis if of_view else QueuedSuite, folder), stop)
 
 
 class QueuedSuite:
@@ -82,12 +97,10 @@ class QueuedSuite:
         self.folder = folder
         self.stop = stop
         self.done = 0
+        spec, rows = read_run(folder)
         try:
-            spec = json.loads((folder / "spec.json").read_text("utf-8"))
-            lines = (folder / "data" / "rows.jsonl").read_text("utf-8").splitlines()
-            rows = [(line, cells) for line, cells in map(json.loads, lines)]
             source, name, precision, scoring = (spec[key] for key in ("folder", "checkpoint", "precision", "scoring"))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except KeyError as error:
             raise ExplorerError(f"{folder} is not the folder of a suite ({error}). Start the suite again.") from error
         checkpoint = load(Path(source), name=name, precision=precision, frozen=True)
         self.suite = SuiteFolder(folder / "suite", checkpoint, rows, scoring)
@@ -154,8 +167,9 @@ def page(
             others = [theirs.get(row["line"])] if beside else []
             rows.append({**row, "others": others, "link": link(row["state"], checkpoint)})
     counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
-    title = "Wrong cases" if "wrong" in shown else "Cases"
-    return {"title": title, **counts, "score": shown.get("score", ""), **compared, "rows": rows}
+    title = shown.get("title", "Wrong cases" if "wrong" in shown else "Cases")
+    headings = {"title": title, "columns": shown.get("columns")}
+    return {**headings, **counts, "score": shown.get("score", ""), **compared, "rows": rows}
 
 
 def matches(row: dict[str, Any], which: Which, theirs: Mapping[int, dict[str, Any]]) -> bool:
