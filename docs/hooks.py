@@ -47,6 +47,7 @@ COMMANDS = (
     "whose-vectors",
     "audit",
     "not-found",
+    "error-analysis",
     "encode",
     "doctor",
     "train",
