@@ -75,7 +75,7 @@ def find_slices(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> tu
     """A Slice for each of *members* that has FEWEST rows, as do the others; the smallest p first. *right*: whether each
     row is."""
     everything = np.ones(len(right), dtype=bool)
-    tested = [one for one in members if testable(one, everything)]
+    tested = distinct([one for one in members if testable(one, everything)], right)
     corrected = holm([fisher(one.inside, right) for one in tested])
     order = naming_order(tested, right)
     found = []
@@ -94,6 +94,18 @@ def find_slices(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> tu
             )
         )
     return tuple(sorted(found, key=lambda one: (one.p, one.right - one.others, one.kind, one.name)))
+
+
+def distinct(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> list[Members]:
+    """*members* without those of which one test says all: of two with the same rows, the second; of two of which each
+    has the rows that the other has not, the one that is right more often."""
+    kept: dict[bytes, Members] = {}
+    for one in members:
+        same = one.inside if one.inside[0] else ~one.inside
+        before = kept.setdefault(same.tobytes(), one)
+        if right[one.inside].mean() < right[before.inside].mean():
+            kept[same.tobytes()] = one
+    return list(kept.values())
 
 
 def testable(one: Members, among: Bool[np.ndarray, " n"]) -> bool:
@@ -134,14 +146,14 @@ def naming_order(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> l
 
 
 def members_of(rows: Sequence[Traits]) -> list[Members]:
-    """The kinds of rows that are looked at: labels, categories, quarters by length, rows that are cut, that have
-    unknown tokens, numbers or names, and frequent words. Words that stand in the same rows are one kind."""
+    """The kinds of rows that are looked at: labels, categories, rows that are cut, that have unknown tokens, numbers or
+    names, quarters by length, and frequent words. Words that stand in the same rows are one kind."""
     kinds = [*of_values("label", [row.label for row in rows]), *of_values("category", [row.category for row in rows])]
-    kinds += by_length(np.array([row.tokens for row in rows]))
     kinds.append(Members("cut", "longer than is read", np.array([row.left_out > 0 for row in rows])))
     kinds.append(Members("unknown", "unknown tokens", np.array([row.unknown > 0 for row in rows])))
     kinds.append(Members("number", "a number", np.array([bool(NUMBER.search(row.text)) for row in rows])))
     kinds.append(Members("name", "a name", np.array([bool(NAME.search(row.text)) for row in rows])))
+    kinds += by_length(np.array([row.tokens for row in rows]))
     return kinds + by_word([row.text for row in rows])
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.text import Encoding
 
 MAX_ROWS = 10_000
+NEAR = 10  # part of the rows that are neighbours of one, at most
 CONFIDENT = 0.8  # probability from which the model contradicts a label
 KEYS, MEASURE = ("metric",), "value"
 
@@ -50,10 +51,8 @@ class Options:
     set: Annotated[Name, Option("Rows", info="built in, for sentiment; or upload rows with text and label")] = (
         "reviews with faults"
     )
-    labels: Annotated[
-        str, Option("Labels of the file", info="if they have other names: 0=negative, 1=positive", several=True)
-    ] = ""
-    neighbours: Annotated[int, Option("Neighbours of a row", 1, 50, info="whose labels are compared with its own")] = 10
+    labels: Annotated[str, Option("Labels of the file", info="if they have other names: 0=negative, 1=positive")] = ""
+    neighbours: Annotated[int, Option("Neighbours of a row", 1, 50, info="at most a tenth of the rows")] = 10
     most: Annotated[int, Option("Rows at most", 1, MAX_ROWS, info="of a longer file, as many drawn at random")] = 1000
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in rows", by_page=True)] = ""
 
@@ -96,7 +95,7 @@ class ErrorAnalysis:
     baseline: float  # the share that always the most frequent label would get right
     calibration: Calibration
     slices: tuple[Slice, ...]
-    neighbours: int  # of each row
+    neighbours: int  # of each row; 0 if there are fewer than NEAR
     unusable: tuple[RowProblem, ...]  # rows that were not used, with the reason
     left_out: int  # rows beyond Options.most
 
@@ -157,7 +156,7 @@ def run(
     right = log_probs.argmax(axis=1) == gold
 
     # 2. Which labels are contradicted, by the model and the nearest rows, or by a row with the same text.
-    neighbours = nearest(vectors_of(checkpoint, used), options.neighbours)
+    neighbours = nearest(vectors_of(checkpoint, used), min(options.neighbours, len(used) // NEAR))
     voted = votes(neighbours, gold)
     in_doubt = doubtful(log_probs, gold, voted, CONFIDENT)
     cells = [Row(row.line, {"text": row.text, "pair": row.pair, "label": row.label}) for row in used]

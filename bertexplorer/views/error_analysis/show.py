@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bertexplorer.charts.marks import Bar, Bars, Figure, Line, Lines, Panel, Tic
 from bertexplorer.charts.style import capital, clip, count, decimal, join_names, percent, quote, share, signed
 from bertexplorer.diagnosis.calibration import LEAST
 from bertexplorer.diagnosis.slices import SIGNIFICANT, Slice
+from bertexplorer.training.calibration import Bin
 from bertexplorer.training.finetuning.compare import wilson
 from bertexplorer.views.error_analysis.compute import CONFIDENT, Answered, ErrorAnalysis
 from bertexplorer.views.rows import LISTED, unusable_note, unusable_rows
@@ -140,24 +142,25 @@ def phrase(one: Slice) -> str:
 
 def calibration_panel(result: ErrorAnalysis) -> Panel:
     """How often answers of a probability are right, beside a line on which they would be as often as it says."""
-    bins = result.calibration.bins
-    ends = [wilson(one.accuracy, one.examples) for one in bins]
+    found = result.calibration
+    lines = [Line("as often as it says", [0.0, 1.0], tone="grey", dash="dot", at=[0.0, 1.0], look="line")]
+    if found.temperature and found.temperature.helps:
+        lines.append(curve("with a temperature", found.temperature.bins, "green"))
+    own = curve("as it is", found.bins, "blue")
+    ends = [wilson(one.accuracy, one.examples) for one in found.bins]
+    lines.append(replace(own, low=[low for low, _ in ends], high=[high for _, high in ends]))
+    marks = Lines([], lines, low=0, high=1, unit="share", at_unit="share")
+    return Panel([marks], title="Right, by how sure it is", x="probability of its answer", y="right")
+
+
+def curve(name: str, bins: Sequence[Bin], tone: Tone) -> Line:
+    """The share that is right over the mean probability of each bin."""
     said = [
-        f"{count(one.examples, 'answer')}: {percent(one.confidence)} sure, {share(one.accuracy)} right" for one in bins
+        f"{count(one.examples, 'answer')} {name}: {percent(one.confidence)} sure, {share(one.accuracy)} right"
+        for one in bins
     ]
-    lines = [
-        Line("as often as it says", [0.0, 1.0], tone="grey", dash="dot", at=[0.0, 1.0], look="line"),
-        Line(
-            "right",
-            [one.accuracy for one in bins],
-            hover=said,
-            low=[low for low, _ in ends],
-            high=[high for _, high in ends],
-            at=[one.confidence for one in bins],
-        ),
-    ]
-    curve = Lines([], lines, low=0, high=1, unit="share", at_unit="share")
-    return Panel([curve], title="Right, by how sure it is", x="probability of its answer", y="right")
+    right = [one.accuracy for one in bins]
+    return Line(name, right, tone=tone, hover=said, at=[one.confidence for one in bins])
 
 
 def confusion_matrix(result: ErrorAnalysis) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
@@ -204,6 +207,8 @@ def say_slices(result: ErrorAnalysis) -> list[str]:
     """The slices that are worse, or that none is."""
     if not result.wrong:
         return []
+    if not result.slices:
+        return ["There are too few rows to compare kinds of them."]
     if not result.named:
         compared = count(len(result.slices), "kind")
         return [f"No kind of rows is wrong more often than the others by more than chance ({compared} compared)."]
@@ -260,9 +265,10 @@ def say_labels(result: ErrorAnalysis) -> list[str]:
         lines = join_names([f"line {one.row.line:,}" for one in doubtful[:3]])
         first = f": {lines}" if len(doubtful) <= 3 else f", such as {lines}"
         labels = "label is" if len(doubtful) == 1 else "labels are"
+        neighbours = count(result.neighbours, "nearest row")
         sentences.append(
             f"{len(doubtful):,} {labels} doubtful{first}. There the checkpoint gives another label "
-            f"{percent(CONFIDENT)} or more, and most of the {count(result.neighbours, 'nearest row')} have that one, too."
+            f"{percent(CONFIDENT)} or more, and most of the {neighbours} have that one, too."
         )
     if repeats := sum(one.repeats > 0 for one in result.answers):
         sentences.append(
