@@ -45,6 +45,7 @@ FILES = {
     "pairs.csv": "good,bad\nThe cats sleep.,The cats sleeps.\nThe dog barks.,The dog bark.\n",
     "large.jsonl": '{"good": "The cats sleep.", "bad": "The cats sleeps."}\n' * 3,
     "texts.csv": "text,label\nThe cat sleeps.,calm\nThe dog barks.,loud\n",
+    "labelled.csv": "text,label\nA lovely film.,positive\nA terrible film.,negative\n",
     "rows.jsonl": '{"query": "who sleeps", "passage": "The cat sleeps."}\n' * 2,
     "senses.csv": "\n".join(["text,word,label", *SENSES]),
 }

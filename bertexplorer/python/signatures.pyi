@@ -663,7 +663,7 @@ def error_analysis(set: Literal['reviews with faults', 'what sentiment learned f
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
         labels: Labels of the file (if they have other names: 0=negative, 1=positive)
-        neighbours: Neighbours of a row, 1 to 50 (whose labels are compared with its own)
+        neighbours: Neighbours of a row, 1 to 50 (at most a tenth of the rows)
         most: Rows at most, 1 to 10000 (of a longer file, as many drawn at random)
         rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in rows)
     """
