@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from bertexplorer.answers.bootstrap import Interval, holm
+from bertexplorer.engine import progress
 from bertexplorer.training.finetuning.compare import wilson
 from bertexplorer.training.ranking import words
 
@@ -76,7 +77,7 @@ def find_slices(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> tu
     row is."""
     everything = np.ones(len(right), dtype=bool)
     tested = distinct([one for one in members if testable(one, everything)], right)
-    corrected = holm([fisher(one.inside, right) for one in tested])
+    corrected = corrected_p([one.inside for one in tested], right)
     order = naming_order(tested, right)
     found = []
     for i, one in enumerate(tested):
@@ -123,6 +124,15 @@ def fisher(inside: Bool[np.ndarray, " n"], right: Bool[np.ndarray, " n"]) -> flo
     return float(fisher_exact(table).pvalue)
 
 
+def corrected_p(kinds: Sequence[Bool[np.ndarray, " n"]], right: Bool[np.ndarray, " n"]) -> list[float]:
+    """The p of each of *kinds*, corrected for all of them."""
+    values = []
+    for inside in kinds:
+        progress.check()
+        values.append(fisher(inside, right))
+    return holm(values)
+
+
 def naming_order(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> list[int]:
     """The indices of slices that are worse than the others by more than chance, each among the rows of none before
     it."""
@@ -130,7 +140,7 @@ def naming_order(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> l
     order: list[int] = []
     while len(order) < NAMED:
         tested = [i for i, one in enumerate(members) if testable(one, rest)]
-        corrected = holm([fisher(members[i].inside[rest], right[rest]) for i in tested])
+        corrected = corrected_p([members[i].inside[rest] for i in tested], right[rest])
         worse = []
         for i, p in zip(tested, corrected, strict=True):
             inside = members[i].inside

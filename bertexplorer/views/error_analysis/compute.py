@@ -18,6 +18,7 @@ import numpy as np
 from bertexplorer import engine
 from bertexplorer.answers.bootstrap import Interval
 from bertexplorer.answers.readout import require_one_label
+from bertexplorer.answers.task_head import caveats, own_training_of
 from bertexplorer.answers.uploads import check_given
 from bertexplorer.answers.vectors import encode_sentence, own_or_mean, unit_vectors
 from bertexplorer.diagnosis.calibration import Calibration, calibrate, losses
@@ -98,6 +99,7 @@ class ErrorAnalysis:
     neighbours: int  # of each row; 0 if there are fewer than NEAR
     unusable: tuple[RowProblem, ...]  # rows that were not used, with the reason
     left_out: int  # rows beyond Options.most
+    caveats: tuple[str, ...]  # where the answer of a run differs from that of its head, as sentences
 
     @property
     def right(self) -> float:
@@ -187,6 +189,7 @@ def run(
         neighbours=neighbours.shape[1],
         unusable=tuple(sorted(unusable, key=lambda problem: problem.line)),
         left_out=found - len(labelled),
+        caveats=caveats(own_training_of(checkpoint)),
     )
 
 

@@ -47,6 +47,7 @@ HAND = ErrorAnalysis(
     neighbours=4,
     unusable=(),
     left_out=0,
+    caveats=(),
 )
 
 
@@ -91,8 +92,11 @@ def test_the_sentence() -> None:
         "1 row repeats an earlier text with another label",
     ):
         assert words in said, words
-    more = replace(HAND, unusable=(RowProblem(9, "has no text"),), left_out=60)
+    more = replace(
+        HAND, unusable=(RowProblem(9, "has no text"),), left_out=60, caveats=("The run also reads the date.",)
+    )
     assert "40 of 100 rows were drawn at random" in figure.say(more) and "line 9 has no text" in figure.say(more)
+    assert "The run also reads the date." in figure.say(more)
 
 
 @pytest.mark.parametrize(
