@@ -59,6 +59,12 @@ def test_p_is_the_sum_over_tables_that_are_as_unlikely() -> None:
     assert corrected["a number"] == pytest.approx(5 * wanted), "Holm: the least p times the number of tests"
 
 
+def test_a_kind_that_is_better_is_not_named() -> None:
+    inside = np.arange(60) < 30
+    [found] = find_slices([Members("word", "“x”", inside)], inside)
+    assert found.better and not found.worse and found.named == 0
+
+
 def test_small_kinds_and_what_is_left_of_large_ones_are_not_tested() -> None:
     right = np.arange(60) % 2 == 0
     sizes = (FEWEST - 1, FEWEST, 60 - FEWEST, 60 - FEWEST + 1)

@@ -217,8 +217,8 @@ def read(rows: Sequence[NumberedRow], labels: Sequence[str], names: str) -> tupl
         listed = ", ".join(name[:40] or "none" for name, _ in given.most_common(5))
         raise ExplorerError(
             f"None of the rows can be used: line {unusable[0].line} {unusable[0].what}. The labels of the file are "
-            f"{listed}; the checkpoint gives {', '.join(labels):.200}. If they are the same under other names, say so "
-            f"in the setting labels, such as {next(iter(given))[:40] or '0'}={labels[0][:40]}."
+            f"{listed}; the checkpoint gives {', '.join(labels):.200}. If they are the same under other names, say "
+            f"which is which in the setting labels, such as 0={labels[0][:40]}."
         )
     return found, unusable
 
