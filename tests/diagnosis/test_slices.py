@@ -103,6 +103,6 @@ def test_quarters_by_length_have_each_row_once(tokens: list[int]) -> None:
 
 
 def test_words_of_the_same_rows_are_one_kind() -> None:
-    texts = ["Fish and chips"] * 12 + ["soup"] * 12
+    texts = ["Fish and chips 7"] * 12 + ["soup"] * 12
     rows = [Traits(text, "", "", 3, 0, 0) for text in texts]
     assert [one.name for one in members_of(rows) if one.kind == "word"] == ["“and”, “chips”, “fish”", "“soup”"]

@@ -199,6 +199,7 @@ def test_odd_files_have_sentences(tiny: Tiny, count: int, which: str) -> None:
         rows = [{**row, "label": one if which == "right" else OTHER[one]} for row, one in zip(rows, said, strict=True)]
     result = Bert(ours).error_analysis(rows=rows)
     json.loads(result.figure.to_json() if hasattr(result.figure, "to_json") else "{}")
+    assert result.value.neighbours == count // 10, "a tenth of the rows, at most"
     assert f"{count:,} row" in result.said and "nan" not in result.said and "inf" not in result.said
     assert not any(row["named"] for row in result.tables["slices"]) or which == "one label"
     if which == "right":
@@ -218,12 +219,16 @@ def test_of_a_long_file_rows_are_drawn_at_random(sentiment: Bert) -> None:
 
 
 def test_too_much_work_is_refused_before_it_begins(tiny: Tiny) -> None:
-    with working(Work(limit=100)), pytest.raises(ExplorerError, match="the limit is 100"):
-        compute.run(tuned(tiny, "label").ours, rows=list(enumerate(texts(60), 1)))
+    ours = tuned(tiny, "label").ours
+    once = sum(len(ours.tokenizer.encode(row["text"])) for row in texts(60))
+    work = Work(limit=once + 1)
+    with working(work), pytest.raises(ExplorerError, match=f"the limit is {once + 1:,}"):
+        compute.run(ours, rows=list(enumerate(texts(60), 1)))
+    assert not work.done
     stopped = Work()
     stopped.stopped = True
     with working(stopped), pytest.raises(progress.Stopped):
-        compute.run(tuned(tiny, "label").ours, rows=list(enumerate(texts(60), 1)))
+        compute.run(ours, rows=list(enumerate(texts(60), 1)))
 
 
 # What is read of it
