@@ -1,4 +1,4 @@
-"""Rows to begin with, written by the project for sentiment, which learned from sentences of other frames.
+"""Rows to begin with, written by the project for sentiment, which learned from other sentences.
 
 The reviews have faults on purpose: scores in numbers, which it has never seen; wrong labels; a text that stands there
 twice, with two labels."""
@@ -31,8 +31,11 @@ def reviews() -> list[NumberedRow]:
     """200 sentences of which some have the wrong label, 60 scores, and one text twice."""
     rows: list[tuple[str, str]] = []
     for i, (frame, thing) in enumerate(product(FRAMES, THINGS)):
+        places = (0, 2, 3) if i % 2 == 0 else (0, 2)
         for label, words in WORDS.items():
-            rows += [(capital(frame.format(thing, words[(i + j) % 5])), label) for j in (0, 2, 3)[: 3 - i % 2]]
+            for place in places:
+                word = words[(i + place) % len(words)]
+                rows.append((capital(frame.format(thing, word)), label))
     for i in range(WRONG - 1, len(rows), WRONG):
         text, label = rows[i]
         rows[i] = text, OTHER[label]
