@@ -48,6 +48,7 @@ COMMANDS = (
     "audit",
     "not-found",
     "threshold",
+    "error-analysis",
     "encode",
     "doctor",
     "train",

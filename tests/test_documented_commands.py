@@ -45,7 +45,8 @@ FILES = {
     "pairs.csv": "good,bad\nThe cats sleep.,The cats sleeps.\nThe dog barks.,The dog bark.\n",
     "large.jsonl": '{"good": "The cats sleep.", "bad": "The cats sleeps."}\n' * 3,
     "texts.csv": "text,label\nThe cat sleeps.,calm\nThe dog barks.,loud\n",
-    "labelled.csv": "text_a,text_b,label\nThe cat sleeps.,A cat is asleep.,1\nThe cat sleeps.,A dog barks.,0\n" * 2,
+    "matches.csv": "text_a,text_b,label\nThe cat sleeps.,A cat is asleep.,1\nThe cat sleeps.,A dog barks.,0\n" * 2,
+    "labelled.csv": "text,label\nA lovely film.,positive\nA terrible film.,negative\n",
     "rows.jsonl": '{"query": "who sleeps", "passage": "The cat sleeps."}\n' * 2,
     "senses.csv": "\n".join(["text,word,label", *SENSES]),
 }

@@ -160,6 +160,17 @@ def require_tuned(checkpoint: Checkpoint, target: TargetKind | None = None) -> T
     return readout
 
 
+def require_one_label(checkpoint: Checkpoint) -> TunedReadout:
+    """As `require_tuned`. Raises ExplorerError also for a head that does not choose one label for a text."""
+    readout = require_tuned(checkpoint)
+    if not readout.one_label:
+        raise ExplorerError(
+            f"{checkpoint.name} was fine-tuned for another answer ({readout.kind}). Choose a checkpoint that gives "
+            "each text one label."
+        )
+    return readout
+
+
 def kind_of(checkpoint: Checkpoint) -> str | None:
     """The kind of answer that the fine-tuned head gives, or ELECTRA's discriminator; None if there is no such head."""
     readout = tuned_readout(checkpoint)

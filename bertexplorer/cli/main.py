@@ -84,10 +84,10 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Download the checkpoint and start a fine-tuning run, or resume the run in a folder, of any kind."""
     spec = (trained.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
-        from bertexplorer.runs.suite import score
+        from bertexplorer.runs.analysis import compute
         from bertexplorer.training.run_process import catch_stop_signals, print_events
 
-        return print_events(score(Path(arguments[0]), catch_stop_signals()))
+        return print_events(compute(Path(arguments[0]), catch_stop_signals()))
     if "stretches" in spec:
         return int(import_module("bertexplorer.cli.pretrain").main(arguments))
     from bertexplorer.cli.analyse import fetch

@@ -22,4 +22,15 @@ names.py       the names of its parts in other programs
 guess.py       … and by their weights or values, where a name is not known
 walk.py        the walk through the parts, and what explains a part that differs
 module.py      states of a module or a file, and the answer
+
+A search misses what answers a query.
+
+collection.py  queries, passages, and who answers whom
+misses.py      why a passage was not found: causes, each checked by undoing it
+
+A classifier goes wrong in use.
+
+slices.py      kinds of rows that are wrong more often than the others
+calibration.py whether its probabilities can be believed, and what a temperature gains
+doubtful.py    labels that the model and the nearest rows contradict
 """

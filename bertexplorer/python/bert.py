@@ -85,7 +85,8 @@ class Bert(Methods):
             mask: words to hide.
             pick: words that the analysis is about.
             lines: for search, embedding_map, sentence_similarity and neurons: texts, or a CSV, TSV or TXT file.
-            rows: for suite and probe: dicts, or a CSV, TSV or JSONL file; or the folder or ZIP of a test collection.
+            rows: for suite, probe, not_found, threshold and error_analysis: dicts, or a CSV, TSV or JSONL file; or the
+                folder or ZIP of a test collection.
             vectors: for whose_vectors: dicts with text and vector, or a JSONL file.
             **options: the settings of the analysis.
 

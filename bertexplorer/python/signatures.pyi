@@ -667,6 +667,21 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         function_words: Function words too (the, of, is, …: English ones)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
+def error_analysis(set: Literal['reviews with faults', 'what sentiment learned from', 'the same with wrong labels'] = 'reviews with faults', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', labels: str = '', neighbours: int = 10, most: int = 1000, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """Where a classifier goes wrong in a file with labels, whether its probabilities can be believed, and which of the labels may be wrong themselves.
+    Ask the checkpoint for the label of each of *rows*, or of the built-in ones. *text* is not read.
+    The columns are text and label, for a pair also pair, and category where rows are of several kinds. Raises
+    ExplorerError for other columns, if none of the rows can be used, and for a checkpoint that does not give one label
+    for a text.
+    Args:
+        set: Rows (built in, for sentiment; or upload rows with text and label)
+        checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
+        precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
+        labels: Labels of the file (if they have other names: 0=negative, 1=positive)
+        neighbours: Neighbours of a row, 1 to 50 (at most a tenth of the rows)
+        most: Rows at most, 1 to 10000 (of a longer file, as many drawn at random)
+        rows: dictionaries, or a CSV, TSV or JSONL file (empty: the built-in rows)
+    """
 
 class Methods:
     def forward_pass(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0) -> Result: ...
@@ -708,3 +723,4 @@ class Methods:
     def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is right', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'word order', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def counterfactuals(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result: ...
+    def error_analysis(self, set: Literal['reviews with faults', 'what sentiment learned from', 'the same with wrong labels'] = 'reviews with faults', *, labels: str = '', neighbours: int = 10, most: int = 1000, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from bertexplorer.csv_safety import as_csv
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite
-from bertexplorer.runs.suite_folder import write_atomically
+from bertexplorer.runs.suite_folder import read_json, write_atomically
 from bertexplorer.views import VIEWS
 from bertexplorer.views.protocols import Summarised, Tabular
 from bertexplorer.views.rows import NumberedRow
@@ -64,6 +65,15 @@ def begin(
         "rows": len(rows),
     }
     return jobs.accept(owner, name, spec, fill=lambda folder: suite.write_rows(folder, rows))
+
+
+def compute(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+    """Compute the view in *folder*, or score the suite if it is one. Yields each event after it is logged."""
+    from bertexplorer.training.run_process import log_events
+
+    if "view" not in read_json(folder / "spec.json"):
+        return suite.score(folder, stop)
+    return log_events(folder, partial(QueuedAnalysis, folder), stop)
 
 
 class QueuedAnalysis:

@@ -79,13 +79,10 @@ def read_run(folder: Path) -> tuple[dict[str, Any], list[NumberedRow]]:
 
 
 def score(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Score the suite in *folder* from where it stopped, or compute the view that its spec names. Yields each event
-    after it is logged."""
-    from bertexplorer.runs.analysis import QueuedAnalysis
+    """Score the suite in *folder* from where it stopped. Yields each event after it is logged."""
     from bertexplorer.training.run_process import log_events
 
-    of_view = "view" in suite_folder.read_json(folder / "spec.json")
-    return log_events(folder, partial(QueuedAnalysis if of_view else QueuedSuite, folder), stop)
+    return log_events(folder, partial(QueuedSuite, folder), stop)
 
 
 class QueuedSuite:

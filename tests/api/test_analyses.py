@@ -21,6 +21,7 @@ SENTENCE = "The doctor said that she is a good [MASK] of the bank."
 TUNED = "bert-SequenceClassification"
 TEXTS = {  # where the first example is too long for a checkpoint of 64 positions
     "answer": {"text": "The film is great.", "checkpoint": TUNED},
+    "error-analysis": {"checkpoint": TUNED, "labels": "positive=good, negative=bad", "most": 40},
     "bertviz": {"text": SENTENCE, "special": "left out"},
     "head-roles": {"text": SENTENCE, "on": "this text"},
     "masking": {"text": SENTENCE},

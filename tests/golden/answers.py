@@ -40,6 +40,7 @@ LONG = {
     "saliency",
     "whose-vectors",
 }  # views whose first example alone is compared
+CHECKPOINTS = {"answer": "classifier", "error-analysis": "sentiment"}  # of views that need a fine-tuned one
 COMPARED = 2  # examples of each other view: one with random weights, one with another text
 COMMANDS = (
     "serve",
@@ -110,7 +111,7 @@ def of_view(client: httpx.Client, name: str, view: Document) -> Document:
     for number, example in enumerate(view["examples"]):
         state = {
             "view": name,
-            "checkpoint": "classifier" if name == "answer" else "mini",
+            "checkpoint": CHECKPOINTS.get(name, "mini"),
             "precision": "fp32",
             "options": {setting["name"]: setting["default"] for setting in view["settings"]} | example["options"],
         }

@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.runs import analysis, suite
 from bertexplorer.views import VIEWS
-from bertexplorer.views.not_found import compute
+from bertexplorer.views.not_found import compute as not_found
 from tests.conftest import Tiny
 
 ROWS = [
@@ -42,7 +42,7 @@ def folder(tiny: Tiny, tmp_path: Path) -> Path:
 
 
 def test_the_run_says_what_the_view_says(folder: Path, tiny: Tiny) -> None:
-    events = list(suite.score(folder))
+    events = list(analysis.compute(folder))
     assert [event["event"] for event in events if event["event"] != "scored"] == ["begun", "finished"]
     wanted = bx.load(tiny("bert"), precision="fp32").not_found(rows=[cells for _, cells in ROWS], top=1)
     figure, said = suite.result(folder)
@@ -56,7 +56,7 @@ def test_the_run_says_what_the_view_says(folder: Path, tiny: Tiny) -> None:
 
 def test_a_run_that_was_stopped_begins_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "EVERY_S", 0.01)
-    explain = compute.explain
+    explain = not_found.explain
 
     def slow(*given: Any) -> Any:
         while not (folder / "stop").exists():
@@ -65,19 +65,19 @@ def test_a_run_that_was_stopped_begins_anew(folder: Path, monkeypatch: pytest.Mo
         return explain(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(compute, "explain", slow)
+        patch.setattr(not_found, "explain", slow)
         seen = []
-        for event in suite.score(folder):
+        for event in analysis.compute(folder):
             seen.append(event["event"])
             (folder / "stop").touch()
         assert seen[0] == "begun" and seen[-1] == "stopped" and not suite.result(folder)[1]
     (folder / "stop").unlink(missing_ok=True)
-    events = [event["event"] for event in suite.score(folder)]
+    events = [event["event"] for event in analysis.compute(folder)]
     assert events[0] == "resumed" and events[-1] == "finished" and suite.result(folder)[1]
 
 
 def test_its_cases_are_listed_with_the_headings_of_the_view(folder: Path) -> None:
-    list(suite.score(folder))
+    list(analysis.compute(folder))
 
     class Done:
         spec = {"checkpoint": "tiny"}
@@ -99,4 +99,4 @@ def test_a_folder_of_another_version_is_refused(folder: Path) -> None:
     spec = json.loads((folder / "spec.json").read_text())
     (folder / "spec.json").write_text(json.dumps(spec | {"options": {"unknown": 1}}))
     with pytest.raises(ExplorerError, match="asks for what this version lacks"):
-        list(suite.score(folder))
+        list(analysis.compute(folder))

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import ProblemType, with_heads
+from bertexplorer.training.calibration import calibration_bins, calibration_error
 from bertexplorer.training.features import FEATURE_PREFIX, Feature, encode_features, feature_cells, fit_features
 from bertexplorer.training.labels import label_names
 from bertexplorer.training.learner import Learner, Traceable
@@ -21,8 +22,6 @@ from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
-
-BINS = 10  # of the calibration
 
 
 class Classifier(Traceable):
@@ -238,23 +237,12 @@ def compute_metrics(
     expected, predicted = gold.argmax(1), guess.argmax(1)
     metrics["mcc"] = float(matthews_corrcoef(expected, predicted)) if len(occur) > 1 else 0.0
     bins = calibration_bins(shares.max(1), right)
-    metrics["calibration"] = sum(b["examples"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(rows)
+    metrics["calibration"] = calibration_error(bins)
     counts = np.zeros((len(labels), len(labels)), int)
     np.add.at(counts, (expected, predicted), 1)
     matrix = Confusion(tuple(labels), tuple(tuple(line) for line in counts.tolist()))
-    return metrics, rows, {"Per label": table, "Calibration": bins}, matrix
-
-
-def calibration_bins(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """Ten bins of confidence (Guo et al., 2017): mean confidence and accuracy of each."""
-    bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    return [
-        {
-            "from": i / BINS,
-            "confidence": float(confidence[bin_of == i].mean()),
-            "accuracy": float(right[bin_of == i].mean()),
-            "examples": int((bin_of == i).sum()),
-        }
-        for i in range(BINS)
-        if (bin_of == i).any()
+    calibration = [
+        {"from": one.start, "confidence": one.confidence, "accuracy": one.accuracy, "examples": one.examples}
+        for one in bins
     ]
+    return metrics, rows, {"Per label": table, "Calibration": calibration}, matrix

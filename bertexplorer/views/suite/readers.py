@@ -9,9 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.answers.question import Readout
-from bertexplorer.answers.readout import MaskReadout, require_tuned
+from bertexplorer.answers.readout import MaskReadout, require_one_label
 from bertexplorer.answers.word_scores import piece_ids
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
 from bertexplorer.training.data.rows import UnusableRow
 
@@ -69,13 +68,7 @@ class LabelReader(Reader):
     """Answers are the labels of a fine-tuned checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        readout = require_tuned(checkpoint)
-        if not readout.one_label:
-            raise ExplorerError(
-                f"{checkpoint.name} was fine-tuned for another answer ({readout.kind}). Choose a checkpoint that gives "
-                "each text one label."
-            )
-        super().__init__(readout)
+        super().__init__(require_one_label(checkpoint))
 
     def index(self, answer: str, encoding: Encoding) -> int:
         labels = self.readout.checkpoint.labels

@@ -4,7 +4,7 @@ import type { Figure } from "./types";
 
 export interface ViewQuestion {
   state?: {
-    view?: "forward-pass" | "fill-mask" | "decoding" | "pseudo-likelihood" | "contrast" | "left-context" | "template" | "next-sentence" | "sentence-matrix" | "sentence-similarity" | "term-weights" | "late-interaction" | "whose-vectors" | "not-found" | "threshold" | "tokenization" | "input-vectors" | "nearest-pieces" | "audit" | "attention" | "query-key" | "attention-flow" | "head-roles" | "switchboard" | "bertviz" | "word-in-context" | "word-path" | "embedding-map" | "search" | "layers" | "neurons" | "answer" | "saliency" | "referee" | "masking" | "sentence-pairs" | "suite" | "probe" | "counterfactuals";
+    view?: "forward-pass" | "fill-mask" | "decoding" | "pseudo-likelihood" | "contrast" | "left-context" | "template" | "next-sentence" | "sentence-matrix" | "sentence-similarity" | "term-weights" | "late-interaction" | "whose-vectors" | "not-found" | "threshold" | "tokenization" | "input-vectors" | "nearest-pieces" | "audit" | "attention" | "query-key" | "attention-flow" | "head-roles" | "switchboard" | "bertviz" | "word-in-context" | "word-path" | "embedding-map" | "search" | "layers" | "neurons" | "answer" | "saliency" | "referee" | "masking" | "sentence-pairs" | "suite" | "probe" | "counterfactuals" | "error-analysis";
     text?: string;
     pair?: string;
     hidden?: string;
