@@ -115,6 +115,7 @@ class ViewModel(BaseModel):
     question: str
     note: str = Field(description="How not to misread it.")
     press: Chips = Field(description="What a press on a chip of its text does; empty: nothing.")
+    as_run: bool = Field(description="Whether POST /suites/view computes it as a run.")
     upload: str = Field(description="The kind of file that it reads: lines, rows, vectors or nothing.")
     text: bool = Field(description="Whether it uses the text.")
     checkpoint: str = Field(description="The checkpoint that it opens with; empty: the page's own.")

@@ -33,7 +33,7 @@ class CasesModel(BaseModel):
     """A part of the cases of a suite."""
 
     title: str
-    columns: list[str] | None = Field(description="The headings of the table, if they are not those of a suite.")
+    columns: list[str] | None = Field(None, description="The headings of the table, if they are not those of a suite.")
     total: int = Field(description="Cases of the suite.")
     found: int = Field(description="Cases that fit the filter.")
     categories: list[str]

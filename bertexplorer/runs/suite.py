@@ -165,7 +165,7 @@ def page(
             rows.append({**row, "others": others, "link": link(row["state"], checkpoint)})
     counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
     title = shown.get("title", "Wrong cases" if "wrong" in shown else "Cases")
-    headings = {"title": title, "columns": shown.get("columns")}
+    headings = {"title": title, **({"columns": shown["columns"]} if "columns" in shown else {})}
     return {**headings, **counts, "score": shown.get("score", ""), **compared, "rows": rows}
 
 

@@ -61,6 +61,7 @@ def page(
                 {**example.as_json, "options": offer.options_of(name, example)} for example in VIEWS[name].examples
             ],
             "upload": view["upload"] if name == "search" else "",
+            "as_run": False,
             "several": False,
         }
         for name, view in schema["views"].items()

@@ -249,6 +249,7 @@ class Explore extends Panel {
       onstop: () => this.state.stop(),
       onopen: ({ detail }) => this.#open(detail),
       onall: () => this.#score(),
+      onaside: () => this.#setAside(),
       onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
@@ -392,9 +393,27 @@ class Explore extends Panel {
       precision,
       options: { suite, scoring, pairs, pairs_mean, rows },
     } = this.state.now;
-    const { status, answer } = await ask("suites", {
-      body: { checkpoint, precision, suite, scoring, pairs, pairs_mean, rows },
-    }).catch(unanswered);
+    await this.#queue("suites", {
+      checkpoint,
+      precision,
+      suite,
+      scoring,
+      pairs,
+      pairs_mean,
+      rows,
+    });
+  }
+
+  /** Compute the view of the uploaded rows in the background, in place of the page. */
+  async #setAside() {
+    const { view, checkpoint, precision, options } = this.state.now;
+    this.state.stop();
+    await this.#queue("suites/view", { view, checkpoint, precision, options });
+  }
+
+  /** Begin a run, and say where it is. */
+  async #queue(place, body) {
+    const { status, answer } = await ask(place, { body }).catch(unanswered);
     this.stage.tell(
       status === 202
         ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."]
@@ -684,6 +703,7 @@ class Explore extends Panel {
     [...this.examples.querySelectorAll("button")].forEach((one, i) => {
       one.hidden = !offered.includes(view.examples[i]);
     });
+    this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);

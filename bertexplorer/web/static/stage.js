@@ -1,5 +1,5 @@
 // <bx-stage>: the answer on the screen: its figure and caption, the compared answer, and the progress of a slow answer. Fires
-// "jump" from a figure, "open" from the table of cases, "stop", and "add" with what the text lacks.
+// "jump" from a figure, "open" from the table of cases, "stop", "aside" if it should go on as a run, and "add" with what the text lacks.
 import "./cases.js";
 import "./figure.js";
 import { h, unbroken } from "./kit.js";
@@ -38,12 +38,18 @@ class Stage extends HTMLElement {
     this.bar = h("progress", { max: 1, "aria-label": "Progress" });
     this.rest = h("span");
     const stop = h("button", { type: "button", onclick: () => this.#fire("stop") }, "Stop");
+    this.aside = h(
+      "button",
+      { type: "button", hidden: true, onclick: () => this.#fire("aside") },
+      "Go on as a run",
+    );
     this.way = h(
       "div",
       { ...part("under-way"), role: "status", hidden: true },
       this.bar,
       this.rest,
       stop,
+      this.aside,
     );
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.warning = h("p");
