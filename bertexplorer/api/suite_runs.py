@@ -52,7 +52,7 @@ class AnalysisRunRequest(StrictModel):
 
     view: str = Field(max_length=60, examples=["not-found"])
     options: dict[str, Any] = Field({}, description="The view's options, with rows, a key from POST /rows.")
-    checkpoint: str = Field("mini", max_length=500)
+    checkpoint: str = Field("", max_length=500, description="Empty: the one that the page opens with.")
     precision: str = Field("auto", max_length=10)
     name: str = Field("", max_length=MAX_NAME)
 
@@ -99,7 +99,7 @@ def routes(service: RunService, answerer: Answerer, admission: Admission, checkp
         on without the page and can be stopped. The option *rows* is a key from POST /rows."""
 
         def compute(send_line: SendLine) -> Reply:
-            return start_analysis(service, answerer.for_owner(owner(request)), body)
+            return start_analysis(service, answerer.for_owner(owner(request)), body, checkpoint)
 
         return admission.respond(request, compute, slow=True)
 
@@ -161,19 +161,20 @@ def start_suite(service: RunService, answerer: Answerer, request: Any) -> Reply:
     return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
 
-def start_analysis(service: RunService, answerer: Answerer, request: AnalysisRunRequest) -> Reply:
-    """Start the run of a view."""
+def start_analysis(service: RunService, answerer: Answerer, request: AnalysisRunRequest, default: str) -> Reply:
+    """Start the run of a view. *default*: its checkpoint, if the request names none."""
     service.quota.check(answerer.owner)
     if request.view not in VIEWS:
         raise ExplorerError(f"There is no view {request.view!r:.60}.")
     view = VIEWS[request.view]
     options = asdict(build(view.analysis.Options, request.options))
-    checkpoint = answerer.registry.get(request.checkpoint, request.precision)
+    wanted = request.checkpoint or default
+    checkpoint = answerer.registry.get(wanted, request.precision)
     key = str(options.get("rows", ""))
     if not key:
         raise ExplorerError("There are no uploaded rows. Upload some first; what is built in is computed at once.")
     rows = answerer.rows.load(key).rows
-    name = request.name or f"{view.title}, {request.checkpoint}"
+    name = request.name or f"{view.title}, {wanted}"
     run = analysis.begin(service.jobs, answerer.owner, checkpoint, view, options, rows, name[:MAX_NAME])
     return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 

@@ -3,12 +3,13 @@
 import csv
 import json
 import pickle
+import re
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from bertexplorer.runs import suite as suite_run
+from bertexplorer.runs import analysis, suite as suite_run
 from tests.api.conftest import Served
 
 ROWS = "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 12))
@@ -114,3 +115,45 @@ def test_a_pickle_is_refused_and_the_columns_of_a_table_are_named(browser: httpx
 def test_unusable_suites_are_rejected(browser: httpx.Client, body: dict[str, str], message: str) -> None:
     answer = browser.post("/suites", json=body)
     assert answer.status_code == 422 and message in answer.json()["detail"]
+
+
+LABELLED = "text_a,text_b,label\n" + "".join(
+    f"The {n} cats sleep.,The {n + n % 2} cats sleep.,{1 - n % 2}\n" for n in range(9)
+)
+
+
+def test_a_view_of_rows_is_computed_as_a_run(served: Served, browser: httpx.Client, other: httpx.Client) -> None:
+    key = browser.post("/rows", files={"file": ("pairs.csv", LABELLED)}).json()["rows"]
+    request = {"view": "threshold", "options": {"rows": key, "pooling": "CLS"}, "checkpoint": "tiny"}
+    answer = browser.post("/suites/view", json=request)
+    assert answer.status_code == 202, answer.text
+    run = answer.json()
+    assert (run["name"], run["kind"], run["spec"]["options"]["pooling"]) == ("Threshold, tiny", "suite", "CLS")
+    assert "rows" not in run["spec"]["options"]
+    list(analysis.compute(served.service.jobs.folder / run["id"]))
+    listed = browser.get(f"/suites/{run['id']}/table").json()
+    assert listed["title"] == "Pairs on the wrong side" and listed["comparable"] == []
+    (threshold, *_) = csv.DictReader(browser.get(f"/suites/{run['id']}/summary").text.splitlines())
+    assert threshold["metric"] == "threshold" and float(threshold["value"]) <= 1
+    assert other.get(f"/suites/{run['id']}/table").status_code == 404
+    assert "Of 9 pairs, 5 match" in suite_run.result(served.service.jobs.folder / run["id"])[1]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"view": "threshold"}, "no uploaded rows"),
+        ({"view": "threshold", "options": {"rows": "0" * 24}}, "no longer stored"),
+        ({"view": "nothing"}, "no view 'nothing'"),
+        ({"view": "threshold", "options": {"size": 1}}, "size"),
+    ],
+)
+def test_a_view_that_cannot_run_is_rejected(browser: httpx.Client, body: dict[str, object], message: str) -> None:
+    answer = browser.post("/suites/view", json=body)
+    assert answer.status_code == 422 and re.search(message, answer.json()["detail"]), answer.text
+
+
+def test_a_view_without_a_table_of_cases_is_rejected(browser: httpx.Client) -> None:
+    key = browser.post("/rows", files={"file": ("pairs.csv", ROWS)}).json()["rows"]
+    answer = browser.post("/suites/view", json={"view": "probe", "options": {"rows": key}, "checkpoint": "tiny"})
+    assert answer.status_code == 422 and "cannot be computed as a run" in answer.json()["detail"]

@@ -117,3 +117,17 @@ def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
     suite.locator("bx-cases label", has_text="Show").locator("select").select_option("on which they differ")
     expect(cases(suite).first).to_be_visible()
     expect(suite.get_by_text("another text")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_long_search_goes_on_as_a_run(page: Page) -> None:
+    rows = "query,passage\n" + "".join(
+        f"who likes the cat {n},The cat of {n} is liked by number {n}.\n" for n in range(600)
+    )
+    page.goto(f"{page.url.partition('?')[0]}?view=not-found")
+    expect_said(page, "queries find what answers them")
+    page.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": rows.encode()})
+    page.get_by_role("button", name="Go on as a run").click()
+    expect_message(page, "The run is in the list on the page Train.")
+    page.locator("#message a").click()
+    expect(page.get_by_text("Not found, mini")).to_be_visible()

@@ -160,6 +160,7 @@ export interface View {
   question: string;
   note: string; // How not to misread it.
   press: "hide" | "pick" | ""; // What a press on a chip of its text does; empty: nothing.
+  as_run: boolean; // Whether POST /suites/view computes it as a run.
   upload: string; // The kind of file that it reads: lines, rows, vectors or nothing.
   text: boolean; // Whether it uses the text.
   checkpoint: string; // The checkpoint that it opens with; empty: the page's own.
