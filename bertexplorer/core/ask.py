@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bertexplorer import engine
 from bertexplorer.core import compare, export, strip
 from bertexplorer.core.export import Origin
-from bertexplorer.core.row_uploads import RowUploads
+from bertexplorer.core.row_uploads import RowUploads, lines_of
 from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
 from bertexplorer.core.vector_uploads import VectorUploads
@@ -179,7 +179,7 @@ class Answerer:
         view, options = VIEWS[state.view], self.options(state)
         inputs: dict[str, Any] = {}
         if view.upload and (key := getattr(options, view.upload)):
-            inputs[view.upload] = self.stores[view.upload].load(key).content
+            inputs[view.upload] = self.load_upload(view.upload, key).content
         if "index" in view.needs:
             inputs["index"] = self.index
         about = state.as_text if view.text else ""  # whatever is typed, a view without a text answers the same
@@ -194,6 +194,13 @@ class Answerer:
             if "index" not in view.needs and num_bytes <= most:  # an index changes
                 checkpoint.cache.get(asked, lambda: kept, lambda _: num_bytes)
         return kept
+
+    def load_upload(self, kind: str, key: str) -> Any:
+        """The upload saved under *key*. The texts of uploaded rows are lines as well. Raises ExplorerError if it does
+        not exist (any more)."""
+        if kind == "lines" and not self.lines.find(key) and self.rows.find(key):
+            return lines_of(self.rows.load(key))
+        return self.stores[kind].load(key)
 
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """Store an uploaded file; return (key, summary of its contents). Raises ExplorerError if it is unusable."""
@@ -315,8 +322,8 @@ class Answerer:
     def uploads(self, state: State) -> dict[str, str]:
         """The files that the view reads: lines, rows or vectors -> a summary with the name of the file."""
         options = self.options(state)
-        stores = self.stores.items()
-        return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
+        keys = {name: getattr(options, name, "") for name in self.stores}
+        return {name: self.load_upload(name, key).summary for name, key in keys.items() if key}
 
     def made_with(self, side: compare.Side, checkpoint: Checkpoint) -> str:
         """The origin of the rows of *side*, which a CSV has in the first of them. Comment lines at the head would be

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertexplorer.answers.vectors import LabelledLine
 from bertexplorer.diagnosis.pairs import is_pair_table
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.text_uploads import Uploads, read_file, write_json
+from bertexplorer.store.text_uploads import LABEL_NAMES, MAX_LINES, UploadedLines, Uploads, read_file, write_json
 from bertexplorer.training.data.collection_files import read_folder, read_zip
 from bertexplorer.training.data.decode import display_name
 from bertexplorer.training.data.read import read
@@ -19,6 +20,7 @@ from bertexplorer.views.suite.cases import cases
 
 MAX_ROWS = 100_000
 PICKLES = (".pickle", ".pkl")
+SEVERAL_WORDS = re.compile(r"\w\s+\w")  # a cell of one word is a label, a category or an answer
 SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
 SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
 
@@ -40,6 +42,23 @@ def read_rows(path: Path) -> UploadedRows:
     if os.path.isdir(path):  # False also for what cannot be a path
         return collection(*read_folder(path))
     return read_file(path, parse_rows)
+
+
+def lines_of(uploaded: UploadedRows) -> UploadedLines:
+    """The texts of rows: each cell of several words is a line. The label of a row with one text is that of the line.
+    Raises ExplorerError for more than MAX_LINES."""
+    lines: list[LabelledLine] = []
+    for _, cells in uploaded.rows:
+        named = {str(name).lower(): cell for name, cell in cells.items() if name != UNREAD}
+        texts = [cell for cell in named.values() if isinstance(cell, str) and SEVERAL_WORDS.search(cell)]
+        label = next((str(named[name]) for name in LABEL_NAMES if named.get(name)), "")
+        lines += [LabelledLine(text, label if len(texts) == 1 else "") for text in texts]
+    if len(lines) > MAX_LINES:
+        raise ExplorerError(
+            f"The rows have {len(lines):,} texts; the page reads {MAX_LINES:,} at once. Upload part of them, or use "
+            "the command line."
+        )
+    return UploadedLines(tuple(lines), uploaded.summary)
 
 
 def write_rows(source: str, filename: str, target: str) -> str:

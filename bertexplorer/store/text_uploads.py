@@ -121,10 +121,14 @@ class Uploads(Generic[T]):
             raise ExplorerError("The owner of an upload is not known. Reload the page.")
         return self.folder / owner if owner else self.folder
 
+    def find(self, key: str) -> Path | None:
+        """The file of the upload saved under *key*; None if it does not exist (any more)."""
+        patterns = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
+        return next((path for pattern in patterns for path in self.folder.glob(pattern)), None)
+
     def load(self, key: str) -> T:
         """The upload saved under *key*. Raises ExplorerError if it does not exist (any more)."""
-        patterns = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
-        target = next((path for pattern in patterns for path in self.folder.glob(pattern)), None)
+        target = self.find(key)
         if target is None:
             raise ExplorerError(
                 f"There are no uploaded {self.what} {key!r:.60} here (any more). Upload the file again."

@@ -61,6 +61,9 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
     suite.locator("#lines").set_input_files(bad)
     expect_message(suite, "are not those of a suite")
+    suite.get_by_role("button", name="Can it read them?").click()
+    expect(suite.locator("#question h2")).to_have_text("Can it read these texts?")
+    expect_said(suite, "4 texts")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

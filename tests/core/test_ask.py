@@ -138,3 +138,13 @@ def test_exports_have_the_own_side_if_the_other_cannot_be_computed(
         assert answerer.export(compared, kind) == answerer.export(alone, kind)
     program = answerer.export(compared, "python")[1]  # it runs nothing before it is saved
     assert program == answerer.export(alone, "python")[1] or (against == "another text" and other in program)
+
+
+def test_the_texts_of_uploaded_rows_are_audited_as_lines(tmp_path: Path) -> None:
+    answerer = Answerer(CheckpointRegistry(Settings(data_dir=tmp_path)))
+    content = b"good,bad\nThe cat sleeps.,The cat sleep.\nThe dog barks.,The dog bark.\n"
+    key, _ = answerer.save_upload(answerer.rows, content, "pairs.csv")
+    answer = answerer.answer(state("audit", "", lines=key))
+    assert "4 texts" in answer.said and not answer.error
+    assert "pairs.csv" in answerer.export(state("audit", "", lines=key), "python")[1]
+    assert "no uploaded lines" in answerer.answer(state("audit", "", lines="0" * 24)).error

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import bertexplorer as bx
-from bertexplorer.core.row_uploads import RowUploads, parse_rows
+from bertexplorer.core.row_uploads import MAX_LINES, RowUploads, lines_of, parse_rows
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.runs.suite_folder import SuiteFolder
@@ -100,3 +100,15 @@ def test_the_name_of_a_winobias_file_determines_the_stereotype(name: str, stereo
     result = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
     assert ("the file’s own are taken to be" in result.said) == (name == "wino.txt")
     assert result.rows[0]["wanted"] == "" and suite_table.row(result.value.outcomes[0])["wanted"] == "the first"
+
+
+def test_the_texts_of_rows_are_lines() -> None:
+    content = b"good,bad,category\nThe cats sleep.,The cats sleeps.,number\nOne.,Two words.,x\n"
+    lines = lines_of(parse_rows(content, "pairs.csv")).lines
+    assert [line.text for line in lines] == ["The cats sleep.", "The cats sleeps.", "Two words."]
+    assert [line.label for line in lines] == ["", "", "x"]
+    labelled = lines_of(parse_rows(b"text,label\nA good film.,yes\nA bad film.,no\n", "films.csv")).lines
+    assert [line.label for line in labelled] == ["yes", "no"]
+    many = "good,bad\n" + "The cats sleep.,The cats sleeps.\n" * (MAX_LINES // 2 + 1)
+    with pytest.raises(ExplorerError, match="10,002 texts; the page reads 10,000"):
+        lines_of(parse_rows(many.encode(), "many.csv"))

@@ -472,10 +472,10 @@ class Explore extends Panel {
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
 
-  /** Show what the checkpoint makes of the uploaded lines. */
+  /** Show what the checkpoint makes of the uploaded lines, or of the texts of uploaded rows. */
   #auditLines() {
-    const { lines } = this.state.now.options;
-    this.state.setOptions("audit", { lines });
+    const { lines, rows } = this.state.now.options;
+    this.state.setOptions("audit", { lines: lines || rows });
     this.#openView("audit");
   }
 
@@ -696,7 +696,8 @@ class Explore extends Panel {
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.showSettings(view, this.#answer.checkpoint);
     this.audit.hidden =
-      !(now.options.lines && "audit" in this.schema.views) || now.view === "audit";
+      !((now.options.lines || now.options.rows) && "audit" in this.schema.views) ||
+      now.view === "audit";
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;
