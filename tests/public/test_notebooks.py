@@ -33,7 +33,7 @@ def test_a_notebook_runs_from_top_to_bottom(notebook: Path) -> None:
 
 
 def test_notebooks_are_stored_without_output() -> None:
-    assert len(NOTEBOOKS) == 4
+    assert len(NOTEBOOKS) == 5
     for notebook in NOTEBOOKS:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
         assert not [cell for cell in cells if cell.get("outputs")]
