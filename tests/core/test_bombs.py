@@ -39,15 +39,15 @@ def test_every_view_answers_quickly(answerer: Answerer, view: str) -> None:
     ]
     texts = [replace(plain, text=bomb) for bomb in SIGNS]
     for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
-        started = time.perf_counter()
+        started = time.thread_time()
         answer = answerer.answer(state)
-        assert time.perf_counter() - started < SOON, (state.text[:20], [*state.options])
+        assert time.thread_time() - started < SOON, (state.text[:20], [*state.options])
         assert answer.figure is not None or "Internal error" not in answer.error
         assert len(answer.error) < 2_000, answer.error[:200]
 
 
 def test_the_spans_of_a_link_are_parsed_quickly() -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
         read_spans(bomb * 50)
-    assert time.perf_counter() - started < SOON
+    assert time.thread_time() - started < SOON

@@ -97,9 +97,9 @@ def test_the_text_is_split_at_the_ends_of_sentences(text: str, wanted: list[str]
 
 @pytest.mark.parametrize("unit", [" ", ". ", ".", "\n", '."', ". (", "A. ", "[", ".\t\n"])
 def test_splitting_is_quick(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     list(sentences("." + unit * (20_000 // len(unit))))
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_splitting_is_quick(unit: str) -> None:
     ],
 )
 def test_invalid_input_is_rejected(text: str, message: str, small: Checkpoint) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(ExplorerError, match=message) as caught:
         sentence_matrix.run(small, text)
-    assert len(str(caught.value)) < 300 and time.perf_counter() - started < 1
+    assert len(str(caught.value)) < 300 and time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize("text", [" ".join(STORY), ""])
