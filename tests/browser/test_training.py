@@ -241,3 +241,15 @@ def test_the_address_of_somebody_elses_run_has_nothing_to_press(browser: Browser
         for words in ("Stop", "Resume", "Run again", "Delete", "Share"):
             expect(page.locator("bx-run").get_by_role("button", name=words)).to_have_count(0)
         wait_until_quiet(page)
+
+
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
+def test_the_texts_of_a_file_can_be_audited_before_training(page: Page, tmp_path: Path) -> None:
+    open_page(page)
+    page.get_by_label("my file").click()
+    file = tmp_path / "films.csv"
+    file.write_text("text,label\n" + "".join(f"A film {i} zqxw.,{'yes' if i % 2 else 'no'}\n" for i in range(20)))
+    upload(page, "#rows-file", file)
+    page.get_by_role("button", name="Can it read them?").first.click()
+    expect(page.locator("#question h2")).to_have_text("Can it read these texts?")
+    expect(page.locator("#caption .said")).to_contain_text("20 texts")

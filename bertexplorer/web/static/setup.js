@@ -11,6 +11,7 @@ const BUILT_IN = "built-in rows",
   HUB = "the hub",
   SOURCES = [BUILT_IN, UPLOAD, HUB];
 const ACCEPTS = ".csv,.tsv,.jsonl,.json,.txt,.conll,.label";
+const TEXTS = /\.(csv|tsv|txt)$/i; // files whose texts can be audited
 const VISIBLE = 3; // settings of all tasks that stand first
 const KEPT = "bx-train"; // in the storage of the tab
 const SOON_MS = 400; // after a change, until the rows are read again
@@ -64,6 +65,8 @@ class Setup extends HTMLElement {
   /** @type {Setting[]} */
   settings; // of all tasks
   #now = load();
+  /** @type {Map<string, File>} the files that were chosen on this page, by name */
+  #sent = new Map();
   #key = newKey(); // of the next run, so that pressing Start twice starts one
   /** @type {number | undefined} */
   #timer;
@@ -170,20 +173,40 @@ class Setup extends HTMLElement {
       },
       "Remove",
     );
+    const audit = h(
+      "button",
+      { type: "button", class: "back", hidden: true, onclick: () => this.#audit(name) },
+      "Can it read them?",
+    );
     const field = h(
       "div",
       { class: "setting file", id },
       h("label", { for: input.id }, label),
       input,
-      h("p", {}, named, " ", remove),
+      h("p", {}, named, " ", remove, " ", audit),
     );
     return {
       field,
       show: (file) => {
         named.textContent = file?.name ?? "";
         remove.hidden = !file;
+        audit.hidden = !file || !this.#sent.has(name);
       },
     };
+  }
+
+  /** Show what the checkpoint makes of the texts of the file called *name*. */
+  async #audit(name) {
+    const file = this.#sent.get(name);
+    if (!file) return;
+    this.#tell("Reading the texts…", "busy");
+    const { status, answer } = await sendFile("lines", file);
+    if (status !== 200) {
+      this.#tell(answer.detail);
+      return;
+    }
+    const query = { view: "audit", lines: answer.lines, checkpoint: this.#now.checkpoint };
+    location.assign(`./?${new URLSearchParams(query)}`);
   }
 
   /** Take *file* as the training rows of a new run of *task*. */
@@ -203,6 +226,8 @@ class Setup extends HTMLElement {
       return;
     }
     this.#tell("");
+    if (TEXTS.test(chosen.name)) this.#sent.set(name, chosen);
+    else this.#sent.delete(name);
     this.#set({
       [name]: { ...answer, size: chosen.size },
       ...(name === "file" && { mapping: {}, beside: [] }),
