@@ -207,7 +207,8 @@ class Doctor:
             set(words(self.asked)) & set(words(self.passage)),
             key=lambda word: (len(self.searcher.by_words.postings[word]), word),
         )
-        return Undone(1 + order.index(self.wanted), f"by its words, of which {named(rare[:3])} are the rarest")
+        verb = "is" if len(rare) == 1 else "are"
+        return Undone(1 + order.index(self.wanted), f"by its words, of which {named(rare[:3])} {verb} the rarest")
 
     def prompt(self) -> Undone | None:
         own = self.searcher.checkpoint.sentence_encoder

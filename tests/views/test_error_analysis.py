@@ -150,7 +150,7 @@ def test_a_file_of_csv_or_jsonl(sentiment: Bert, tmp_path: Path) -> None:
         ([{"text": "", "label": "positive"}], "line 1 has no text"),
         ([{"text": "A day.", "label": ""}], "line 1 has no label"),
         ([{"text": "A day.", "label": "positiv"}], "the nearest one is 'positive'"),
-        ([{"text": "A day.", "label": "1"}], "setting labels, such as 0=negative"),
+        ([{"text": "A day.", "label": "1"}], ", such as 0=negative"),
         ([{"text": "A day.", "label": float("nan")}], "label 'nan'"),
         ([{"text": "bbb " * 6000, "label": "positive"}], "cannot be read"),
         ([{"text": "\u200b", "label": "positive"}], "cannot be read"),

@@ -1,7 +1,7 @@
 """Audit: what the checkpoint cannot read well in a file of texts, and what the file repeats.
 
 No tensor is computed: it asks the tokenizer alone. Texts are cut where the checkpoint cuts those of which it makes a
-vector. A word is shattered if it is read as SHATTERED pieces or more, or as unknown.
+vector. A word is shattered if it is read as three pieces or more, or as unknown.
 """
 
 from __future__ import annotations

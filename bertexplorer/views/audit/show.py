@@ -87,8 +87,8 @@ def say(result: Audit) -> str:
     if cut := [finding for finding in result.findings if finding.kind == "cut"]:
         lost = sum(finding.amount for finding in cut) / len(cut)
         sentences.append(
-            f"It reads {result.limit:,} tokens of a text, and the longest has {result.longest:,}; {percent(lost)} of "
-            "what is cut is not read on average."
+            f"It reads {result.limit:,} tokens of a text, and the longest has {result.longest:,}; of a text "
+            f"that is cut, {percent(lost)} is not read on average."
         )
     sentences.append(
         f"A word has {decimal(result.pieces)} pieces on average, and {share(result.unknown)} of the tokens are unknown."

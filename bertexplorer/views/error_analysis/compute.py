@@ -1,7 +1,8 @@
 """Error analysis: where a classifier goes wrong in a file with labels, whether its probabilities can be believed, and
 which of the labels may be wrong themselves.
 
-`diagnosis/slices.py`, `calibration.py` and `doubtful.py` describe how each is found."""
+Kinds of rows are compared by Fisher's exact test with Holm's correction. A temperature is judged on rows that did not
+choose it. A label is doubtful if the checkpoint is sure of another one, and most of the nearest rows have that one."""
 
 from __future__ import annotations
 
@@ -218,7 +219,7 @@ def read(rows: Sequence[NumberedRow], labels: Sequence[str], names: str) -> tupl
         raise ExplorerError(
             f"None of the rows can be used: line {unusable[0].line} {unusable[0].what}. The labels of the file are "
             f"{listed}; the checkpoint gives {', '.join(labels):.200}. If they are the same under other names, say "
-            f"which is which in the setting labels, such as 0={labels[0][:40]}."
+            f"which is which in “Labels of the file” (labels), such as 0={labels[0][:40]}."
         )
     return found, unusable
 

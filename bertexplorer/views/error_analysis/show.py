@@ -236,7 +236,7 @@ def say_calibration(result: ErrorAnalysis) -> list[str]:
         verdict = f"it is not sure enough, by {points(-found.excess)} points"
     else:
         verdict = "the difference may be chance"
-    sentences = [f"On average it gives its answers {sure}, and {share(result.right)} are right: {verdict}."]
+    sentences = [f"The mean probability of its answers is {sure}, and {share(result.right)} are right: {verdict}."]
     beside = f"calibration error {share(found.error)}, where chance alone brings {share(found.by_chance)}"
     if low <= 0 <= high and found.p < SIGNIFICANT:
         sentences.append(f"Answers of some probabilities are right more or less often than these say ({beside}).")

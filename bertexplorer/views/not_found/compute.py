@@ -1,6 +1,7 @@
 """Not found: which queries do not find the passage that answers them, and why, each cause checked by undoing it.
 
-`diagnosis/misses.py` describes the causes and their order.
+Each miss gets the first of these causes that helps once it is undone: cut, long, unreadable, near duplicate, hub,
+names, words, prompt.
 """
 
 from __future__ import annotations

@@ -92,7 +92,8 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
     given = f"The columns {names} are not those of" if len(columns) > 1 else f"The column {names} alone does not make"
     raise ExplorerError(
         f"{given} a suite. Wanted: good and bad; stereotype and other; text and "
-        "answer; first, second and next; template and expect; or text and label."
+        "answer; first, second and next; template and expect; or text and label. Not found reads query and passage, "
+        "Threshold text_a, text_b and label, Error analysis text and label."
     )
 
 

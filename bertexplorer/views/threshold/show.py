@@ -72,8 +72,8 @@ def draw(result: Threshold) -> Figure:
         if len(values):
             panels.append(similarities(result, title, values, tone, (low, high)))
     shares = {
-        "precision: of those that pass": result.precision,
-        "recall: of those that match": result.recall,
+        "precision": result.precision,
+        "recall": result.recall,
         "unrelated that pass": result.false_alarms,
     }
     if result.threshold is not None:

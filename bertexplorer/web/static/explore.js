@@ -18,7 +18,7 @@ import { State } from "./state.js";
 
 const OTHER = {
   "another checkpoint":
-    "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
+    "Type the name of the other checkpoint, such as tiny, and press Enter. Suite takes several, separated by commas.",
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = {
