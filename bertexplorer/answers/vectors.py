@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -27,10 +27,11 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class LabelledLine:
-    """An uploaded line, and its label."""
+    """An uploaded line, its label, and where it stands in its file, 1 for the first line; 0 if that is not known."""
 
     text: str
     label: str = ""
+    line: int = field(default=0, compare=False)
 
 
 def built_in() -> tuple[LabelledLine, ...]:

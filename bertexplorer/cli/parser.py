@@ -89,7 +89,7 @@ def add_analysis(commands: Any, view: View) -> None:
         add_words(command, "--mask", "a word to hide wherever it occurs; repeat it for several")
         picks = "the word that the analysis is about" if view.chips == "pick" else argparse.SUPPRESS
         add_words(command, "--pick", picks)
-    several: dict[str, Any] = {"default": "mini"}
+    several: dict[str, Any] = {"default": "mini", "action": Once}
     if view.name == "suite":
         several = {"action": "append", "default": []}
     more = "; repeat it to compare several" if view.name == "suite" else ""
@@ -106,6 +106,16 @@ def add_analysis(commands: Any, view: View) -> None:
             "--out", type=Path, help="a folder in which to score all rows; repeat the command to resume"
         )
     command.set_defaults(view=view)
+
+
+class Once(argparse.Action):
+    """A flag that may be given once; argparse would take the last one in silence."""
+
+    def __call__(self, parser: argparse.ArgumentParser, flags: argparse.Namespace, value: Any, *given: Any) -> None:
+        if self.dest in vars(flags).setdefault("given", set()):
+            parser.error(f"{self.option_strings[0]} was given twice; wanted one. The page and Python compare two.")
+        flags.given.add(self.dest)
+        setattr(flags, self.dest, value)
 
 
 def sentence(typed: str) -> str:

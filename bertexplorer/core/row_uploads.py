@@ -48,11 +48,11 @@ def lines_of(uploaded: UploadedRows) -> UploadedLines:
     """The texts of rows: each cell of several words is a line. The label of a row with one text is that of the line.
     Raises ExplorerError for more than MAX_LINES."""
     lines: list[LabelledLine] = []
-    for _, cells in uploaded.rows:
+    for line, cells in uploaded.rows:
         named = {str(name).lower(): cell for name, cell in cells.items() if name != UNREAD}
         texts = [cell for cell in named.values() if isinstance(cell, str) and SEVERAL_WORDS.search(cell)]
         label = next((str(named[name]) for name in LABEL_NAMES if named.get(name)), "")
-        lines += [LabelledLine(text, label if len(texts) == 1 else "") for text in texts]
+        lines += [LabelledLine(text, label if len(texts) == 1 else "", line) for text in texts]
     if len(lines) > MAX_LINES:
         raise ExplorerError(
             f"The rows have {len(lines):,} texts; the page reads {MAX_LINES:,} at once. Upload part of them, or use "

@@ -27,6 +27,7 @@ MAX_PASSAGES, MAX_QUERIES = 10_000, 1_000
 AT_ONCE = 256  # passages whose tokens are in memory together
 NEAREST = 10  # passages of an unrelated sentence
 HUB = 0.2  # share of the unrelated sentences to which a hub is near, at least
+CHARACTERS = 4  # of a token, about
 OFTEN = 5  # times as often as any passage would be
 
 
@@ -48,6 +49,8 @@ def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collect
     columns: set[str] = set()
     for line, cells in rows:
         renamed = {str(name).lower(): cell for name, cell in cells.items()}
+        if not any(str(renamed.get(name) or "").strip() for name in ("query", "relevance")):
+            renamed["relevance"] = "0"  # a passage that may be found
         lower.append(Row(line, renamed))
         columns.update(renamed)
     if not {"query", "passage"} <= columns:
@@ -100,8 +103,8 @@ class Searcher:
         self.by_words = BM25(collection.passages)
         self.left_out = np.zeros(len(collection.passages), int)  # tokens of each passage that are not read
         self.queries = self.vectors(collection.queries, prompt)
+        progress.foresee(sum(map(len, collection.passages)) // CHARACTERS)
         parts = []
-        progress.report(0, len(collection.passages))
         for start in range(0, len(collection.passages), AT_ONCE):
             encodings = self.encode(collection.passages[start : start + AT_ONCE], passage_prompt)
             self.left_out[start : start + AT_ONCE] = [encoding.left_out for encoding in encodings]

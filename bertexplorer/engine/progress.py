@@ -107,6 +107,19 @@ def expect(tokens: int) -> None:
         work.expect(tokens)
 
 
+def done() -> int:
+    """The tokens that the current work has computed so far."""
+    work = current.get()
+    return work.done if work else 0
+
+
+def foresee(tokens: int) -> None:
+    """Say that about *tokens* more will follow, so that the time left is right. Unlike `expect`, an estimate that is
+    too high stops nothing."""
+    if work := current.get():
+        work.total = max(work.total, work.planned + tokens)
+
+
 def report(done: int, total: int) -> None:
     """Report the tokens *done* of a loop's *total*. Each loop over batches calls this with 0 before its first batch,
     and then after every batch. Raises Stopped if the work should end, and ExplorerError before the first batch if the

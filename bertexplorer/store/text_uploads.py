@@ -182,7 +182,8 @@ def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> Uploade
     text, encoding = decode(content, name)
     if suffix == ".txt":
         check_count(io.StringIO(text, newline=""), name, most)
-        lines, how = [LabelledLine(line.strip()) for line in split_lines(text)], "a line each"
+        split = enumerate(split_lines(text), 1)
+        lines, how = [LabelledLine(line.strip(), line=number) for number, line in split], "a line each"
     else:
         lines, how = parse_table(text, suffix, name, most)
     filled = tuple(line for line in lines if line.text)
@@ -209,11 +210,12 @@ def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[Labe
         rows, left_out = read_rows(text, delimiter, most)
     except ExplorerError as error:
         raise ExplorerError(f"{name}: {error}") from error
-    width = max(map(len, rows), default=0)
+    width = max((len(row) for _, row in rows), default=0)
     if width * len(rows) > MAX_CELLS:
         raise ExplorerError(f"{name} has {len(rows):,} rows of {width:,} cells; wanted {MAX_CELLS:,} cells at most.")
-    cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
-    filled = [row for row in cells if any(row)]
+    cells = [(number, [cell.strip() for cell in row] + [""] * (width - len(row))) for number, row in rows]
+    numbered = [(number, row) for number, row in cells if any(row)]
+    filled = [row for _, row in numbered]
     has_header = bool(filled) and is_header(filled)
     body = filled[has_header:]
     if not body:
@@ -227,7 +229,9 @@ def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[Labe
     label = find_column(header, LABEL_NAMES) if has_header else None
     if label == column:
         label = None
-    lines = [LabelledLine(row[column], "" if label is None else row[label]) for row in body]
+    lines = []
+    for number, row in numbered[has_header:]:
+        lines.append(LabelledLine(row[column], "" if label is None else row[label], number))
     lines += [LabelledLine("")] * (len(cells) - len(filled) - bool(named))
     title = f"“{header[column][:30]}”" if has_header else f"column {column + 1} of {width}"
     delimiters = DELIMITERS.get(delimiter, "no signs")
@@ -237,10 +241,10 @@ def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[Labe
     return lines, how + (", with a header" if has_header else ", no header") + left_out
 
 
-def read_rows(text: str, delimiter: str, most: int) -> tuple[list[list[str]], str]:
-    """(the rows, how quotes were read and which rows were left out). In a file of one column, a row that is not valid
-    CSV is a text as it stands. Each line is one text where the commas are those of sentences: the rows differ in width,
-    and no column has a usual name or there is only one."""
+def read_rows(text: str, delimiter: str, most: int) -> tuple[list[tuple[int, list[str]]], str]:
+    """(the rows, each with its line, how quotes were read and which rows were left out). In a file of one column, a row
+    that is not valid CSV is a text as it stands. Each line is one text where the commas are those of sentences: the
+    rows differ in width, and no column has a usual name or there is only one."""
     first_records, remaining, note = best_reading(text, delimiter, most + 2)
     records = list(first_records)
     filled = sum(isinstance(row, list) and any(row) for _, _, row in records)
@@ -249,21 +253,21 @@ def read_rows(text: str, delimiter: str, most: int) -> tuple[list[list[str]], st
         filled += isinstance(record[2], list) and any(record[2])
         if filled > most + 1:  # one may be the header
             raise ExplorerError(f"The table has more than {most:,} lines, which is the limit. Give part of it.")
-    rows = [row for _, _, row in records if isinstance(row, list)]
-    full = [row for row in rows if any(cell.strip() for cell in row)]
+    rows = [(number, row) for number, _, row in records if isinstance(row, list)]
+    full = [row for _, row in rows if any(cell.strip() for cell in row)]
     first = full[0] if full else []
     named = has_known_name(first)
     if len({len(row) for row in full}) > 1 and (len(first) == 1 or (delimiter == "," and not named)):
-        return [[line] for line in split_lines(text)], ""
+        return [(number, [line]) for number, line in enumerate(split_lines(text), 1)], ""
     if delimiter == NO_DELIMITER:
         lines = split_lines(text)
-        return [row if isinstance(row, list) else [lines[number - 1]] for number, _, row in records], note
+        return [(number, row if isinstance(row, list) else [lines[number - 1]]) for number, _, row in records], note
     wide = [row for row in full if len(row) > len(first)] if named else []
     if wide:
         note += f"; {count_rows(wide)} with more cells than the first row left out (“{' '.join(wide[0])[:40]}”)"
     if broken := [f"line {number:,}: {row}" for number, _, row in records if isinstance(row, str)]:
         note += f"; {count_rows(broken)} left out ({'; '.join(broken[:3])}{'; …' if len(broken) > 3 else ''})"
-    return [row for row in rows if len(row) <= len(first)] if named else rows, note
+    return [(number, row) for number, row in rows if len(row) <= len(first)] if named else rows, note
 
 
 def count_rows(rows: Sequence[object]) -> str:

@@ -131,3 +131,10 @@ def test_all_alike_and_one_query() -> None:
     rows = as_rows({"a cat": "The cat sat."}, ["The cat sat!", "The cat sat.", "the cat sat"])
     [row] = bx.not_found(rows=rows, top=1).rows
     assert row["rank"] in (1, 2, 3) and row["cause"] in ("", "near duplicate", "words", "not explained")
+
+
+def test_a_passage_without_a_query_is_one_that_may_be_found() -> None:
+    rows = [{"query": "a cat", "passage": "The cat sat."}, {"query": "", "passage": "A dog."}, {"passage": "The sun."}]
+    collection = read_collection(list(enumerate(rows, 1)))
+    assert collection.passages == ("The cat sat.", "A dog.", "The sun.") and not collection.unusable
+    assert collection.relevant == ({0: 1.0},)

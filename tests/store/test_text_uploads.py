@@ -220,3 +220,16 @@ def test_a_table_of_a_large_file_is_that_of_a_small_one(tmp_path: Path, monkeypa
     table = parsing.read_table(file)
     monkeypatch.setattr(parsing, "LARGE_BYTES", 2)
     assert parsing.read_table(file) == table and len(table.rows) == 2 and len(table.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("a.csv", b"text,label\nOne two.,x\n\nThree four.,y\n", [2, 4]),
+        ("a.txt", b"One two.\n\n\nThree four.\n", [1, 4]),
+        ("a.csv", b"One two. It is, so.\nThree four.\n\nAnd, then, five.\n", [1, 2, 4]),
+        ("a.csv", b'sep=;\ntext;label\n"One\ntwo.";x\nThree four.;y\n', [3, 5]),
+    ],
+)
+def test_lines_are_numbered_as_in_their_file(name: str, content: bytes, lines: list[int]) -> None:
+    assert [line.line for line in parse_lines(content, name).lines] == lines

@@ -102,6 +102,10 @@ class Audit:
     shattered: tuple[Shattered, ...]  # the first NAMED, those with the most pieces in all first
     scripts: tuple[Script, ...]  # the most frequent first
 
+    def line(self, i: int) -> int:
+        """Where the text with index *i* stands in its file, or else in the list of texts, from 1."""
+        return self.texts[i].line or i + 1
+
     def count(self, kind: str) -> int:
         return sum(finding.kind == kind for finding in self.findings)
 
@@ -257,13 +261,13 @@ def repetitions(texts: Sequence[LabelledLine], alike: float) -> list[Finding]:
 
 
 def rows(result: Audit) -> list[dict[str, object]]:
-    """A row for each finding; lines count from 1."""
+    """A row for each finding; lines are those of the file, from 1."""
     return [
         {
-            "line": finding.line + 1,
+            "line": result.line(finding.line),
             "finding": finding.kind,
             "amount": finding.amount,
-            "as_line": finding.earlier + 1 if finding.earlier >= 0 else "",
+            "as_line": result.line(finding.earlier) if finding.earlier >= 0 else "",
             "text": result.texts[finding.line].text,
         }
         for finding in result.findings

@@ -67,10 +67,16 @@ def draw(result: Audit) -> Figure:
         panels.append(Panel([Bars(words)], title="Words that are shattered"))
     if result.scripts[1:]:
         scripts = [
-            Bar(script.name, script.pieces, decimal(script.pieces), hover=f"{script.words:,} words")
+            Bar(
+                script.name,
+                script.shattered,
+                percent(script.shattered),
+                hover=f"{count(script.words, 'word')}, {decimal(script.pieces)} pieces each",
+            )
             for script in result.scripts[:SCRIPTS]
         ]
-        panels.append(Panel([Bars(scripts)], title="Pieces of a word, by script"))
+        title = f"Words that are unknown or in {SHATTERED} pieces or more, by script"
+        panels.append(Panel([Bars(scripts, high=1, unit="share")], title=title))
     return Figure(panels)
 
 
@@ -131,9 +137,9 @@ def cases(result: Audit, *others: Audit) -> dict[str, Any]:
 
 def row(result: Audit, finding: Finding, others: list[Finding | None]) -> dict[str, Any]:
     text = result.texts[finding.line].text
-    earlier = f"as line {finding.earlier + 1:,}" if finding.earlier >= 0 else ""
+    earlier = f"as line {result.line(finding.earlier):,}" if finding.earlier >= 0 else ""
     return {
-        "line": finding.line + 1,
+        "line": result.line(finding.line),
         "category": finding.kind,
         "texts": (clip(text, 160),),
         "wanted": finding.kind,

@@ -108,13 +108,16 @@ def run(
         orders_by_words.append(order[:KEPT])
 
     # 2. Why some do not.
+    missed = [query for query, rank in enumerate(ranks) if rank > options.top][:EXPLAINED]
     misses: list[Miss] = []
-    for query, rank in enumerate(ranks):
+    begun = progress.done()
+    for number, query in enumerate(missed):
         progress.check()
-        if rank > options.top and len(misses) < EXPLAINED:
-            miss = explain(searcher, query, options.top)
-            if miss:
-                misses.append(miss)
+        if number:  # as many tokens as for those before it
+            progress.foresee((progress.done() - begun) // number * (len(missed) - number))
+        miss = explain(searcher, query, options.top)
+        if miss:
+            misses.append(miss)
     return NotFound(
         name="uploaded rows" if rows else options.set,
         collection=collection,

@@ -90,7 +90,7 @@ class Threshold:
     wanted: float  # the precision that was asked for; 0: the best F1
     threshold: float | None  # chosen on all pairs; None if none reaches the precision
     interval: Interval | None  # of the threshold
-    passes: Bool[np.ndarray, " n"]  # whether each passes the threshold that the other pairs choose
+    held_out: Bool[np.ndarray, " n"]  # whether each passes the threshold that the other pairs choose
     unrelated: Float[np.ndarray, " u"]  # similarities of texts of different rows, ascending
     area: float  # how often a pair that matches is above one that does not
     area_by_words: float  # the same for the share of words in common
@@ -102,14 +102,21 @@ class Threshold:
         return np.array([pair.match for pair in self.pairs])
 
     @property
+    def passes(self) -> Bool[np.ndarray, " n"]:
+        """Whether each passes the threshold."""
+        if self.threshold is None:
+            return np.zeros(len(self.pairs), bool)
+        return self.similarity >= self.threshold
+
+    @property
     def precision(self) -> Share:
-        """Of the pairs that pass, those that match."""
-        return Share(int((self.passes & self.matches).sum()), int(self.passes.sum()))
+        """Of the pairs that pass where they did not choose the threshold, those that match."""
+        return Share(int((self.held_out & self.matches).sum()), int(self.held_out.sum()))
 
     @property
     def recall(self) -> Share:
-        """Of the pairs that match, those that pass."""
-        return Share(int((self.passes & self.matches).sum()), int(self.matches.sum()))
+        """Of the pairs that match, those that pass where they did not choose the threshold."""
+        return Share(int((self.held_out & self.matches).sum()), int(self.matches.sum()))
 
     @property
     def false_alarms(self) -> Share:
@@ -160,7 +167,7 @@ def run(
         wanted=options.least_precision,
         threshold=threshold.choose(similarity, matches, options.least_precision),
         interval=threshold.threshold_interval(similarity, matches, options.least_precision),
-        passes=threshold.held_out(similarity, matches, options.least_precision),
+        held_out=threshold.held_out(similarity, matches, options.least_precision),
         unrelated=unrelated,
         area=threshold.area(similarity, matches),
         area_by_words=threshold.area(by_words, matches),
@@ -215,7 +222,8 @@ def strangers(pairs: Sequence[Pair]) -> tuple[list[int], list[int]]:
 
 
 def rows(result: Threshold) -> list[dict[str, object]]:
-    """A row for each pair. *passes*: whether it passes the threshold that the other pairs choose."""
+    """A row for each pair. *passes*: whether it passes the threshold; *held_out*: whether it passes the one that the
+    other pairs choose, by which precision and recall are counted."""
     return [
         {
             "line": pair.line,
@@ -224,8 +232,11 @@ def rows(result: Threshold) -> list[dict[str, object]]:
             "match": pair.match,
             "similarity": float(similarity),
             "passes": bool(passes),
+            "held_out": bool(held_out),
         }
-        for pair, similarity, passes in zip(result.pairs, result.similarity, result.passes, strict=True)
+        for pair, similarity, passes, held_out in zip(
+            result.pairs, result.similarity, result.passes, result.held_out, strict=True
+        )
     ]
 
 

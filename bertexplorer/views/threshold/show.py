@@ -170,7 +170,7 @@ def compare(first: Threshold, second: Threshold) -> str:
     """Which of two checkpoints judges more pairs right, and whether that may be chance."""
     if first.pairs != second.pairs or first.wanted != second.wanted or first.few:
         return ""
-    ours, theirs = ((result.passes == result.matches).astype(float) for result in (first, second))
+    ours, theirs = ((result.held_out == result.matches).astype(float) for result in (first, second))
     paired = compare_paired(ours, theirs)
     if paired.p >= SIGNIFICANT:
         verdict = "that may be chance"

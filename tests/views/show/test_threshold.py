@@ -21,7 +21,7 @@ HAND = Threshold(
     wanted=0.0,
     threshold=0.5,
     interval=Interval(0.4, 0.6),
-    passes=np.arange(20) % 10 < 8,  # eight of each kind
+    held_out=np.arange(20) % 10 < 8,  # eight of each kind
     unrelated=np.array([0.1, 0.2, 0.3, 0.6]),
     area=0.9,
     area_by_words=0.75,
@@ -47,24 +47,28 @@ def test_the_sentence_says_what_holds_on_other_pairs() -> None:
         assert words in said
     assert "1 pass: in a search, 2,500 of 10,000 passages" in said and "line 7" in said
     assert "No threshold reaches a precision of 90 %" in figure.say(replace(HAND, threshold=None, wanted=0.9))
-    assert "none passes" in figure.say(replace(HAND, passes=np.zeros(20, bool)))
+    assert "none passes" in figure.say(replace(HAND, held_out=np.zeros(20, bool)))
     assert "less than by chance" in figure.say(replace(HAND, area=0.3))
-    assert "too few to say" in figure.say(replace(HAND, pairs=HAND.pairs[5:], passes=HAND.passes[5:]))
+    assert "too few to say" in figure.say(
+        replace(HAND, pairs=HAND.pairs[5:], similarity=HAND.similarity[5:], held_out=HAND.held_out[5:])
+    )
     far = figure.say(replace(HAND, measure="euclidean", threshold=-0.5, interval=None))
     assert "Two texts pass up to a distance of 0.500" in far
 
 
 def test_the_table_has_the_pairs_on_the_wrong_side() -> None:
-    other = replace(HAND, passes=np.arange(20) < 10)
-    rows = figure.cases(HAND, other, replace(HAND, pairs=HAND.pairs[:-1]))["rows"]
-    assert {row["line"] for row in rows} == {9, 10, *range(11, 19)}
-    assert {row["category"] for row in rows if row["line"] <= 10} == {"missed"}
+    """Of the threshold that is shown: 0.3 lets four pairs pass that do not match, 0.7 misses four that do."""
+    rows = figure.cases(replace(HAND, threshold=0.3), HAND, replace(HAND, pairs=HAND.pairs[:-1]))["rows"]
+    assert [row["line"] for row in rows] == [11, 12, 13, 14]
+    assert {row["category"] for row in rows} == {"false alarm"}
     assert rows[0]["state"]["view"] == "sentence-similarity" and rows[0]["state"]["text"] == EVIL
     assert all(row["others"][0]["right"] and row["others"][1] is None for row in rows)
+    missed = figure.cases(replace(HAND, threshold=0.7))["rows"]
+    assert [row["line"] for row in missed] == [7, 8, 9, 10] and missed[0]["answer"] == "no match"
 
 
 def test_two_checkpoints_are_compared_pair_by_pair() -> None:
-    said = figure.compare(HAND, replace(HAND, passes=np.arange(20) < 10))
+    said = figure.compare(HAND, replace(HAND, held_out=np.arange(20) < 10))
     assert "only the second 10: the second is right more often" in said
     assert "may be chance" in figure.compare(HAND, HAND)
     assert figure.compare(HAND, replace(HAND, wanted=0.9)) == ""
