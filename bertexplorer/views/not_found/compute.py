@@ -110,14 +110,16 @@ def run(
     # 2. Why some do not.
     missed = [query for query, rank in enumerate(ranks) if rank > options.top][:EXPLAINED]
     misses: list[Miss] = []
-    begun = progress.done()
+    begun = 0
     for number, query in enumerate(missed):
         progress.check()
-        if number:  # as many tokens as for those before it
-            progress.foresee((progress.done() - begun) // number * (len(missed) - number))
+        if number > 1:  # as many tokens as for those before it
+            progress.foresee((progress.done() - begun) // (number - 1) * (len(missed) - number))
         miss = explain(searcher, query, options.top)
         if miss:
             misses.append(miss)
+        if number == 0:  # the first one computes what all need
+            begun = progress.done()
     return NotFound(
         name="uploaded rows" if rows else options.set,
         collection=collection,

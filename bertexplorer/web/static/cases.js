@@ -60,13 +60,9 @@ class Cases extends HTMLElement {
     this.head = h("tr", {});
     this.categories = choice("Category", this.category);
     this.heading = h("h3", {});
-    this.filters = h(
-      "div",
-      { class: "row" },
-      choice("Show", this.which),
-      this.categories,
-      choice("Order", this.order),
-    );
+    this.shows = choice("Show", this.which);
+    this.orders = choice("Order", this.order);
+    this.filters = h("div", { class: "row" }, this.shows, this.categories, this.orders);
     this.table = h(
       "div",
       { class: "wide", tabindex: 0, role: "region" },
@@ -91,8 +87,8 @@ class Cases extends HTMLElement {
   }
 
   /** Show the *rows* of a table, with the answers of the *sides*, the names of the checkpoints that are compared. *score*: the
-   *  meaning of the scores. The filters keep their values where they still apply; rows that are neither right nor wrong have
-   *  no filters.
+   *  meaning of the scores. The filters keep their values where they still apply. Rows that are all right, all wrong or
+   *  neither are not filtered by that.
    *  @param {Record<string, any>} table */
   show(
     {
@@ -118,6 +114,7 @@ class Cases extends HTMLElement {
       ),
     );
     const judged = cases.some((one) => one.right !== null);
+    const mixed = cases.some((one) => one.right) && cases.some((one) => one.right === false);
     const categories = [...new Set(cases.map((one) => one.category))];
     this.from(rowSource(cases), {
       total: cases.length,
@@ -127,18 +124,24 @@ class Cases extends HTMLElement {
       columns,
       sides,
       judged,
+      mixed,
     });
   }
 
   /** Show the cases of a *source*, *total* in all. */
-  from(source, { total, categories, score, title, columns = COLUMNS, sides = [], judged = true }) {
+  from(
+    source,
+    { total, categories, score, title, columns = COLUMNS, sides = [], judged = true, mixed = true },
+  ) {
     this.source = source;
     this.total = total;
     this.score = score;
     this.heading.textContent = title;
     this.table.setAttribute("aria-label", title);
-    this.filters.hidden = !judged;
-    if (!judged) this.which.selectedIndex = this.order.selectedIndex = 0;
+    this.shows.hidden = !mixed;
+    this.orders.hidden = !judged;
+    if (!mixed) this.which.selectedIndex = 0;
+    if (!judged) this.order.selectedIndex = 0;
     this.which.lastChild.hidden = !sides.length;
     if (!sides.length && this.which.value === "differ") this.which.selectedIndex = 0;
     this.head.replaceChildren(
@@ -153,7 +156,8 @@ class Cases extends HTMLElement {
     );
     this.category.value = categories.includes(previous) ? previous : "";
     this.categories.hidden = categories.length < 2;
-    this.hidden = !total;
+    this.filters.hidden = [this.shows, this.orders, this.categories].every((one) => one.hidden);
+    this.hidden = !total && this.aside.hidden;
     this.#draw();
   }
 
@@ -216,7 +220,7 @@ class Cases extends HTMLElement {
     return h(
       "tr",
       {},
-      h("td", {}, mark(one.right)),
+      h("td", { class: "line" }, mark(one.right), " ", h("small", { title: "line" }, one.line)),
       h("td", {}, open),
       h("td", { translate: "no" }, one.wanted),
       h("td", { translate: "no" }, one.answer),

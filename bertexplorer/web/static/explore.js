@@ -163,6 +163,14 @@ class Explore extends Panel {
     });
     this.upload = small("", "do-upload", () => this.file.click());
     this.audit = small("Can it read them?", "do-audit", () => this.#auditLines());
+    this.uploaded = h(
+      "p",
+      { id: "uploaded", class: "hint", hidden: true },
+      "Your file is in use. ",
+      small("Back to what is built in", "do-built-in", () =>
+        this.state.setOptions(this.state.now.view, { [this.view.upload]: "" }),
+      ),
+    );
     const actions = h(
       "div",
       { id: "actions" },
@@ -200,6 +208,7 @@ class Explore extends Panel {
       this.pair,
       this.strip,
       actions,
+      this.uploaded,
       this.#compare(),
       this.examples,
       this.moment,
@@ -416,7 +425,11 @@ class Explore extends Panel {
     const { status, answer } = await ask(place, { body }).catch(unanswered);
     this.stage.tell(
       status === 202
-        ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."]
+        ? [
+            "The run is in the list on the page ",
+            h("a", { href: `train?run=${answer.id}` }, "Train"),
+            ".",
+          ]
         : answer.detail,
       status === 202 ? "busy" : "error",
     );
@@ -704,6 +717,7 @@ class Explore extends Panel {
     [...this.examples.querySelectorAll("button")].forEach((one, i) => {
       one.hidden = !offered.includes(view.examples[i]);
     });
+    this.uploaded.hidden = !view.upload || !now.options[view.upload];
     this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
