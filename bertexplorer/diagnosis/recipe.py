@@ -149,9 +149,9 @@ def quoted(text: str) -> str:
 
 
 def differences(found: Recipe, own: Recipe, layers: int, from_files: bool) -> list[str]:
-    """What *found* does otherwise than *own*, a sentence for each step, in the order in which a text meets them.
-    *from_files*: whether the files have a sentence encoder; else its place is taken by the mean, without scaling."""
-    files = "the files say" if from_files else "the files say nothing, so it would be"
+    """What *found* does otherwise than *own*, a sentence for each step, in the order in which a text meets them; "they"
+    are the vectors. *layers*: how many the encoder has. *from_files*: whether the files have a sentence encoder; else
+    its place is taken by the mean, without scaling."""
     sentences = [*read_otherwise(found.reading, own.reading)]
     if found.reading.prompt and found.pools_prompt != own.pools_prompt:
         sentences.append(
@@ -160,7 +160,8 @@ def differences(found: Recipe, own: Recipe, layers: int, from_files: bool) -> li
             else "The tokens of the prompt are left out of the pooling."
         )
     if found.pooling != own.pooling:
-        sentences.append(f"They take {pooling_words(found.pooling)}; {files} {pooling_words(own.pooling)}.")
+        instead_of = "the files say" if from_files else "the files say nothing, so it would be"
+        sentences.append(f"They take {pooling_words(found.pooling)}; {instead_of} {pooling_words(own.pooling)}.")
     if found.layer != own.layer and found.pooling not in MIXED:
         where = f"layer {found.layer} of {layers}" if found.layer else "the embeddings, before the first layer"
         sentences.append(f"They come from {where}, not from the last layer.")
@@ -168,9 +169,10 @@ def differences(found: Recipe, own: Recipe, layers: int, from_files: bool) -> li
         sentences.append("The dense layer of the files is skipped.")
     elif found.dense < own.dense:
         sentences.append(f"Of the {own.dense} dense layers of the files, {found.dense} are applied.")
+    same_steps = found.dense == own.dense and found.pooling == own.pooling  # else another width is no cut
     if found.width < own.width:
         sentences.append(f"They are cut to their first {found.width:,} of {own.width:,} numbers.")
-    elif found.width > own.width and found.dense == own.dense and found.pooling == own.pooling:
+    elif found.width > own.width and same_steps:
         sentences.append(f"They have {found.width:,} numbers; the files cut them to {own.width:,}.")
     if from_files:
         sentences += scaled_otherwise(found.scaling, own.scaling)

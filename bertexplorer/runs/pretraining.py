@@ -30,19 +30,26 @@ class PretrainingCurve:
 
 
 def draw(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> Figure:
-    """The *measure* of the experiment above, the other one below; a colour for each run."""
-    panels: list[Panel] = []
-    for kind in (measure, *(other for other in WORDS if other != measure)):
+    """Two panels: the *measure* of the experiment, and below it the other one of WORDS. A line and a colour for each
+    run. *unit*: of the axis below, one of UNITS."""
+    [other] = [kind for kind in WORDS if kind != measure]
+    panels = []
+    for kind in (measure, other):
         lines = []
         for curve, tone in zip(curves, GROUPS, strict=False):
-            points = curve.points(kind, unit)
-            hover = [f"{curve.name}, {unit} {at:.1f}: {percent(value)}" for at, value in points]
-            values = [value for _, value in points]
-            lines.append(Line(curve.name, values, "", tone, hover=hover, at=[at for at, _ in points]))
-        marks: list[Mark] = [Lines((), lines, high=1, unit="share")]
-        if not panels:
+            places = []
+            values = []
+            hover = []
+            for place, value in curve.points(kind, unit):
+                places.append(place)
+                values.append(value)
+                hover.append(f"{curve.name}, {unit} {place:.1f}: {percent(value)}")
+            lines.append(Line(curve.name, values, end="", tone=tone, hover=hover, at=places))
+        is_above = kind == measure
+        marks: list[Mark] = [Lines(steps=(), lines=lines, high=1, unit="share")]
+        if is_above:
             marks.append(run_key([curve.name for curve in curves]))
-        panels.append(Panel(marks, WORDS[kind], UNITS[unit] if panels else ""))
+        panels.append(Panel(marks, title=WORDS[kind], x="" if is_above else UNITS[unit]))
     return Figure(panels)
 
 

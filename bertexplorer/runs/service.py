@@ -93,6 +93,8 @@ class RunService:
         return run
 
     def begin(self, request: RunRequest, owner: str, key: str) -> Run:
+        """Queue the run, or one per seed, and return the first. Raises ExplorerError if the request cannot be met."""
+        # 1. May it start?
         self.quota.check(owner)
         self.jobs.check_disk()
         preview = self.preview(request, owner)
@@ -100,26 +102,34 @@ class RunService:
             raise ExplorerError(" ".join(preview.stops))
         if preview.unusable and not request.skip:
             raise ExplorerError(f"Rows that cannot be used: {preview.unusable:,}. Fix them, or choose to skip them.")
-        place = self.prepared.place(request, owner)
-        plain = self.prepared.spec(request, owner)
+        # 2. What all its runs share: the data that the preview has read, the settings, a title.
+        prepared_folder = self.prepared.place(request, owner)
+        shared_spec = self.prepared.spec(request, owner)
+        first_seed = shared_spec["tuning"]["seed"]
         title = request.name or f"{task_of(request.task).title}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
-        first: Run | None = None
+
+        def copy_data(folder: Path) -> None:
+            shutil.copytree(prepared_folder / "data", folder / "data")
+
+        def move_data(folder: Path) -> None:
+            shutil.move(prepared_folder / "data", folder / "data")
+
+        # 3. A run for each seed.
+        runs = []
         for number in range(request.seeds):
-            seed = plain["tuning"]["seed"] + number
-            several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
-            name = f"{title[: MAX_NAME - 12]}, seed {seed}" if request.seeds > 1 else title
-            spec = {**plain, "name": name, "tuning": {**plain["tuning"], "seed": seed}}
-            last = number == request.seeds - 1
-
-            def fill(folder: Path, last: bool = last) -> None:
-                (shutil.move if last else shutil.copytree)(str(place / "data"), str(folder / "data"))
-
-            run = self.jobs.accept(owner, name, spec, fill=fill, seconds=preview.seconds, **several)
-            first = first or run
-        shutil.rmtree(place, ignore_errors=True)
-        assert first is not None  # there is at least one seed
-        return first
+            seed = first_seed + number
+            name = title
+            identity = {"key": key}
+            if request.seeds > 1:
+                name = f"{title[: MAX_NAME - 12]}, seed {seed}"  # cut, so that the seed has room
+                identity = {"key": f"{key}-{number}", "group": key}
+            spec = {**shared_spec, "name": name, "tuning": {**shared_spec["tuning"], "seed": seed}}
+            is_last = number == request.seeds - 1
+            fill = move_data if is_last else copy_data  # the last run takes the data, those before it get copies
+            runs.append(self.jobs.accept(owner, name, spec, fill=fill, seconds=preview.seconds, **identity))
+        shutil.rmtree(prepared_folder, ignore_errors=True)
+        return runs[0]
 
     def act(self, action: Action, id: str, owner: str) -> Run:
         """Stop, resume, delete or restore a run. Raises ExplorerError if its state does not allow it."""

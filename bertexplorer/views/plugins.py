@@ -180,17 +180,20 @@ def fault_of(view: object, plugin: Plugin) -> str:
 
 
 def fault_of_settings(view: View) -> str:
-    """What is wrong with the settings of *view*; "" if nothing is."""
+    """What is wrong with the settings of *view*; "" if nothing is. Raises ExplorerError, as a form would, for a default
+    or an example whose value a setting does not allow."""
     settings = option_specs(view.analysis.Options)
     for setting in settings:
-        if setting.name in SETTINGS_TAKEN or not NAME.fullmatch(setting.name) or keyword.iskeyword(setting.name):
+        is_name = NAME.fullmatch(setting.name) and not keyword.iskeyword(setting.name)
+        if not is_name or setting.name in SETTINGS_TAKEN:
             return f"a setting cannot be called {printable(setting.name)!r}"
         if not usable(setting):
             return f"its setting {setting.name} is not a number, a text, yes or no, or a choice of texts with a default"
-    if view.first and view.first not in (setting.name for setting in settings if setting.choices):
+    choices = [setting.name for setting in settings if setting.choices]
+    if view.first and view.first not in choices:
         return f"it has no choice {printable(view.first)!r}, which its VIEW names as first"
     for example in view.examples:
-        build(view.analysis.Options, dict(example.options))
+        build(view.analysis.Options, dict(example.options))  # only to see that it can be built
     return ""
 
 

@@ -221,20 +221,29 @@ def run_to_end(work: Generator[float, None, Influences]) -> Influences:
 
 
 def traced_checkpoints(folder: Path, best: Path, rates: Sequence[float], *, complete: bool) -> list[TracedCheckpoint]:
-    """The snapshots of a run and its best checkpoint in the order of their steps, each step once. *rates*: of all
-    steps; *complete*: whether transformers knows all trained parts. If not, snapshots of version 0.1, which lack the
-    other parts, are left out."""
-    folders = {
-        step_number(path): path
-        for path in list_commits(folder / "snapshots")
-        if complete or (path / "task.safetensors").exists()
-    }
+    """The snapshots of a run and its best checkpoint in the order of their steps, each step once. If there are more
+    than MAX_CHECKPOINTS, as many that are evenly spread, and the best.
+
+    *rates*: the learning rate of each step of the run. *complete*: whether model.safetensors holds all that was
+    trained; if not, the snapshots of version 0.1 are left out, as they lack the file of the other parts."""
+    # 1. The folder of each step.
+    folders: dict[int, Path] = {}
+    for path in list_commits(folder / "snapshots"):
+        if complete or (path / "task.safetensors").exists():
+            folders[step_number(path)] = path
     folders[step_number(best)] = best
     steps = sorted(folders)
+    # 2. Not too many.
     if len(steps) > MAX_CHECKPOINTS:
-        spread = {steps[round(i * (len(steps) - 1) / (MAX_CHECKPOINTS - 1))] for i in range(MAX_CHECKPOINTS)}
-        steps = sorted(spread | {step_number(best)})
-    return [TracedCheckpoint(folders[step], step, sum(rates[last:step])) for last, step in pairwise([0, *steps])]
+        chosen = {step_number(best)}
+        for i in range(MAX_CHECKPOINTS):
+            chosen.add(steps[round(i * (len(steps) - 1) / (MAX_CHECKPOINTS - 1))])
+        steps = sorted(chosen)
+    # 3. Their weights.
+    checkpoints = []
+    for previous, step in pairwise([0, *steps]):
+        checkpoints.append(TracedCheckpoint(folders[step], step, weight=sum(rates[previous:step])))
+    return checkpoints
 
 
 def step_number(folder: Path) -> int:

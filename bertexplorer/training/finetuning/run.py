@@ -139,16 +139,19 @@ class FinetuningRun(RunDriver):
         return 0 < self.tuning.patience <= self.best.waited
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
-        """The untrained learner, the training rows as items, and the validation examples. Also sets the number of
-        steps of an epoch and of the run."""
+        """The untrained learner, the training rows as items, and the validation examples. Also sets what follows from
+        them: `baselines`, `per_epoch` (the steps of an epoch) and `steps` (those of the run). Raises ExplorerError if
+        no row can be used."""
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
-        train_examples, _ = self.task.examples(self.rows[0], options)
-        train_examples = plant_wrong_labels(train_examples, options)[0]
-        dev, _ = self.task.examples(self.rows[1], options)
-        if not train_examples or not dev:
-            empty = "for training" if not train_examples else "for validation"
-            raise ExplorerError(f"No row {empty} can be used. Check the choice of columns.")
+        train_rows, dev_rows = self.rows
+        usable_examples, _ = self.task.examples(train_rows, options)
+        train_examples, _ = plant_wrong_labels(usable_examples, options)  # if the options ask for some
+        dev, _ = self.task.examples(dev_rows, options)
+        if not train_examples:
+            raise ExplorerError("No row for training can be used. Check the choice of columns.")
+        if not dev:
+            raise ExplorerError("No row for validation can be used. Check the choice of columns.")
         learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16

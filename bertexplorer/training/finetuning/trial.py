@@ -26,9 +26,10 @@ def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
 
 
 def measure(run: FinetuningRun, tell: Callable[[str], object]) -> dict[str, float]:
-    """The steps and the evaluation of `dry_run`."""
+    """Time a few steps and the evaluation of a few rows, and return the estimate of `dry_run` for the whole run."""
     learner, items, dev = run.learner()
-    tuning, batches = run.spec.tuning, run.batches(learner, items)
+    tuning = run.spec.tuning
+    batches = run.batches(learner, items)
     optimiser = run.optimiser(learner)
     workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
     steps = train(
@@ -40,16 +41,21 @@ def measure(run: FinetuningRun, tell: Callable[[str], object]) -> dict[str, floa
         budget=Budget(steps=TIMED + 1),
         seed=tuning.seed,
     )
+    # 1. The steps. A message says what comes next.
     tell("Warming up…")
     times = []
     for number, step in enumerate(steps):
         times.append(step.seconds)
         tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
-    times = times[1:]
+    times = times[1:]  # without the step to warm up
+    # 2. An evaluation.
     sample = dev[:64]
     began = time.monotonic()
     learner.evaluate(sample)
-    evaluation = (time.monotonic() - began) * len(dev) / len(sample)
-    evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))
-    seconds = run.steps * sum(times) / len(times) + evaluations * evaluation
+    sample_seconds = time.monotonic() - began
+    # 3. The whole run.
+    seconds_per_step = sum(times) / len(times)
+    seconds_per_evaluation = sample_seconds * len(dev) / len(sample)
+    evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))  # the first is before the first step
+    seconds = run.steps * seconds_per_step + evaluations * seconds_per_evaluation
     return {"seconds": seconds, "steps": run.steps, "memory_mb": memory_mb()}

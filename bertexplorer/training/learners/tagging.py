@@ -165,19 +165,24 @@ class Tagger(Traceable):
     def decode(
         self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], is_word: Bool[Tensor, "b w"]
     ) -> tuple[Int[Tensor, "b w"], Float[Tensor, "b w"], Float[Tensor, " b"]]:
-        """(labels, their probabilities, nats per word). The loss is NaN for a sentence with an unknown tag."""
-        is_known, count = torch.where(is_word, gold >= 0, True).all(1), is_word.sum(1)
-        labels = gold.clamp(min=0)
+        """(the predicted label of each word, its probability, the loss of each sentence in nats per word). The loss is
+        NaN for a sentence without words, or with a tag that was not trained."""
+        targets = gold.clamp(min=0)  # an unknown tag becomes any label; its sentence has no loss
         if "crf" in self.modules:
             crf = cast(CRF, self.modules["crf"])
-            tags, probabilities = crf.decode(logits, is_word), crf.marginals(logits, is_word)
-            losses = crf(logits, labels, is_word)
+            predicted = crf.decode(logits, is_word)
+            probabilities = crf.marginals(logits, is_word)
+            losses = crf(logits, targets, is_word)
         else:
-            tags, probabilities = logits.argmax(2), logits.softmax(2)
-            per_word = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-            losses = (per_word.view_as(labels) * is_word).sum(1)
-        tag_probabilities = probabilities.gather(2, tags.unsqueeze(2)).squeeze(2)
-        return tags, tag_probabilities, torch.where(is_known & (count > 0), losses / count, torch.nan)
+            predicted = logits.argmax(2)
+            probabilities = logits.softmax(2)
+            per_word = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+            losses = (per_word.view_as(targets) * is_word).sum(1)
+        of_predicted = probabilities.gather(2, predicted.unsqueeze(2)).squeeze(2)
+        count = is_word.sum(1)
+        all_known = ((gold >= 0) | ~is_word).all(1)
+        has_loss = all_known & (count > 0)
+        return predicted, of_predicted, torch.where(has_loss, losses / count, torch.nan)
 
     def evaluate(self, examples: Sequence[Sentence]) -> Evaluation:
         """Words beyond the limit count as O, or, with plain tags, as wrong."""

@@ -40,18 +40,22 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
-    """A row is a problem without a document of at least two sentences, without a summary, or if they share no word."""
+    """(the examples, the rows that cannot be used). A row is a problem without a document of at least two sentences,
+    without a summary, or if they share no word."""
 
     def convert(row: Row) -> Example:
-        document, summary = (cell_sentences(row.cells.get(column, "")) for column in ("document", "summary"))
-        if not document or not summary:
-            raise UnusableRow(f"has no {'summary' if document else 'document'}")
+        document = cell_sentences(row.cells.get("document", ""))
+        summary = cell_sentences(row.cells.get("summary", ""))
+        if not document:
+            raise UnusableRow("has no document")
+        if not summary:
+            raise UnusableRow("has no summary")
         if len(document) < 2:
             raise UnusableRow("has a document of one sentence; wanted at least two")
-        chosen = oracle_sentences(document, " ".join(summary), options.sentences)
-        if not chosen:
+        closest = oracle_sentences(document, " ".join(summary), options.sentences)  # indices of sentences
+        if not closest:
             raise UnusableRow("has a summary that shares no word with the document")
-        return Example(row.line, tuple(document), tuple(summary), tuple(chosen))
+        return Example(row.line, document=tuple(document), summary=tuple(summary), chosen=tuple(closest))
 
     return convert_rows(rows, convert)
 

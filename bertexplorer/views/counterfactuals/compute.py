@@ -181,8 +181,17 @@ def describe_edit(editor: Editor, candidate: EvaluatedDraft, step: Sequence[int]
 
 def rows(result: Counterfactuals) -> list[dict[str, object]]:
     """A row for the unchanged text (rank 0), and one for each edit or step of a reduction, counted from 1."""
-    p = result.probability
-    unchanged = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
+    unchanged = Edit(
+        changes=(),
+        texts=result.texts,
+        words=result.words,
+        answer=result.answer,
+        probability=result.probability,
+        before=result.probability,
+        kept=result.probability,
+        wanted=result.wanted_before,
+        flipped=False,
+    )
     return [
         {
             "rank": rank,

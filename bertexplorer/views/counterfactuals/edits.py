@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -198,16 +199,20 @@ def propose_by_gradient(editor: Editor, draft: Draft, free: Sequence[int], count
 
 
 def propose_by_masking(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
-    """For each word, the *count* words that the MLM head finds likeliest where the word is hidden."""
+    """*draft* with one more change: each of its words at *free*, replaced by each of the *count* words that the MLM
+    head finds likeliest where the word is hidden. Words that cannot be hidden are left out."""
     mask = editor.checkpoint.tokenizer.mask_token
-    drafts = [(i, masked) for i in free if (masked := editor.draft({**draft.changes, i: mask}))]
-    indices = {Query(masked.query.encoding, masked.words[i].positions[0]): i for i, masked in drafts}
+    hidden_word: dict[Query, int] = {}  # a text with one word hidden -> the index of that word
+    for i in free:
+        masked = editor.draft({**draft.changes, i: mask})
+        if masked:
+            hidden_word[Query(masked.query.encoding, masked.words[i].positions[0])] = i
 
-    def words_at(texts: Sequence[Query]) -> Iterator[list[str]]:
-        for query, row in zip(texts, mask_rows(editor.checkpoint, texts), strict=True):
-            yield best_pieces(editor, indices[query], row, count)
+    def proposals(texts: Sequence[Query]) -> Iterator[list[Changes]]:
+        """For each of some hidden texts of the same length, what may stand there."""
+        for text, scores in zip(texts, mask_rows(editor.checkpoint, texts), strict=True):
+            i = hidden_word[text]
+            yield [{**draft.changes, i: new} for new in best_pieces(editor, i, scores, count)]
 
-    words_by_text = map_by_length(list(indices), words_at)
-    return [
-        {**draft.changes, i: new} for i, names in zip(indices.values(), words_by_text, strict=True) for new in names
-    ]
+    proposed = map_by_length(list(hidden_word), proposals)
+    return list(chain.from_iterable(proposed))

@@ -177,18 +177,20 @@ def say(result: Layers) -> str:
 
 
 def say_scores(result: Layers) -> str:
-    first, *_, last = result.scores
-    count = len(result.layers) - 1
-    settled = (
-        "It changes by less than a tenth of its range from the input on."
-        if result.settled == 0
-        else f"From layer {result.settled} of {count} on it stays within a tenth of its range."
-    )
-    name = quote(result.layers[-1].candidates[0].token)
-    return (
-        f"Read from the input alone, {name} would be {decimal(first)}; after the last layer it is {decimal(last)}. "
-        + " ".join([settled, *result.caveats])
-    )
+    """For a head that gives a score or a cosine: its value at the input and after the last layer, and from which layer
+    on it hardly changes."""
+    [score] = result.layers[-1].candidates  # the only one of a layer; its token is the name of the score
+    at_input = decimal(result.scores[0])
+    at_end = decimal(result.scores[-1])
+    sentences = [
+        f"Read from the input alone, {quote(score.token)} would be {at_input}; after the last layer it is {at_end}."
+    ]
+    if result.settled == 0:
+        sentences.append("It changes by less than a tenth of its range from the input on.")
+    else:
+        last_layer = len(result.layers) - 1  # layer 0 is the input
+        sentences.append(f"From layer {result.settled} of {last_layer} on it stays within a tenth of its range.")
+    return " ".join([*sentences, *result.caveats])
 
 
 def say_tuned(tuned: Tuned) -> str:

@@ -53,16 +53,28 @@ def colours(result: PseudoLikelihood) -> dict[int, float]:
 
 
 def say(result: PseudoLikelihood) -> str:
-    positions = np.flatnonzero(result.ranks)
-    worst = int(positions[np.argmin(result.log_probabilities[positions])])
-    share = percent(math.exp(float(result.log_probabilities[worst])))
-    part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
-    sentence = (
-        f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
-        f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
-        f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are the checkpoint's own first choice."
+    """The score of the sentence, its most surprising token, and how many tokens the checkpoint would have written."""
+    # 1. The sentence.
+    tokens = f"{result.scored} tokens"
+    if result.unscored:
+        tokens = f"the first {result.scored} of {result.scored + result.unscored} tokens"
+    sentences = [
+        f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {tokens}, a perplexity of "
+        f"{result.perplexity:,.1f}."
+    ]
+    # 2. Its tokens.
+    scored = np.flatnonzero(result.ranks)  # positions; a token without a score has rank 0
+    lowest = int(scored[np.argmin(result.log_probabilities[scored])])
+    share = percent(math.exp(float(result.log_probabilities[lowest])))
+    first_choices = int((result.ranks == 1).sum())
+    sentences.append(
+        f"The most surprising token is {quote(result.tokens[lowest])} with {share}; {first_choices} of {result.scored} "
+        "are the checkpoint's own first choice."
     )
+    # 3. Masks that were typed.
     if result.holes:
         stay = "stays a hole in every pass and has" if result.holes == 1 else "stay holes in every pass and have"
-        sentence += f" The {count(result.holes, 'mask')} in the text {stay} no score: type a word there to score it."
-    return sentence
+        sentences.append(
+            f"The {count(result.holes, 'mask')} in the text {stay} no score: type a word there to score it."
+        )
+    return " ".join(sentences)

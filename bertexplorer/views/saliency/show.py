@@ -202,22 +202,24 @@ def say_value(result: Saliency) -> str:
 
 
 def say_strongest(result: Saliency, attribution: Attribution) -> str:
-    """The three largest scores above zero, and the one furthest below."""
-    order = np.argsort(-attribution.scores, kind="stable")
-    best = [
-        f"{quote(result.units[i].label)} ({number(attribution, float(attribution.scores[i]))})"
-        for i in order[:3]
-        if attribution.scores[i] > 0
-    ]
+    """The three largest scores above zero, and the one furthest below. A method without a sign has only the first."""
+    scores = attribution.scores.tolist()
+    order = np.argsort(-attribution.scores, kind="stable").tolist()  # of the units, the largest score first
+    best = []
+    for i in order[:3]:
+        if scores[i] > 0:
+            best.append(f"{quote(result.units[i].label)} ({number(attribution, scores[i])})")
     if attribution.method in SHARES:
         way = "in the last layer looks most at" if attribution.method == "attention" else "takes most, by rollout, from"
         name = capital(attention_source(result))
         return f"{name} {way} {join_names(best)}; that is about no answer in particular."
-    words = f"By {attribution.method} " + (f"it rests most on {join_names(best)}" if best else "nothing speaks for it")
-    worst = order[-1]
-    score = float(attribution.scores[worst])
-    against = f"; {quote(result.units[worst].label)} speaks against it most ({number(attribution, score)})"
-    return words + (against if score < 0 else "") + "."
+    supporters = f"it rests most on {join_names(best)}" if best else "nothing speaks for it"
+    sentence = f"By {attribution.method} {supporters}"
+    lowest = order[-1]
+    if scores[lowest] < 0:
+        opponent = quote(result.units[lowest].label)
+        sentence += f"; {opponent} speaks against it most ({number(attribution, scores[lowest])})"
+    return f"{sentence}."
 
 
 def say_firsts(result: Saliency) -> str:

@@ -191,24 +191,26 @@ def say_words(result: SentenceSimilarity) -> str:
 
 def say_sum(result: SentenceSimilarity) -> str:
     """What the cells are, and what they sum to."""
-    of = "dot product" if result.measure == "dot" else "cosine"
-    number = decimal(result.total)
+    total = "dot product" if result.measure == "dot" else "cosine"
+    # 1. Terms of a sum over the tokens.
     if result.exact:
-        marks = ""
+        sentences = [f"The cells sum to the {total} exactly."]
         if any(part.label == MARKS for part in result.rows):
-            marks = f" “{MARKS}” is the special tokens together."
-        return (
-            f"The cells sum to the {of} exactly.{marks} They are of the last layer, whose tokens have read each other, "
-            "so they say where the similarity is, not which word brought it there."
+            sentences.append(f"“{MARKS}” is the special tokens together.")
+        sentences.append(
+            "They are of the last layer, whose tokens have read each other, so they say where the similarity is, not "
+            "which word brought it there."
         )
-    gap = abs(result.gap)
-    error = "within 0.001" if gap < 0.001 else f"with an error of {signed(-result.gap, 3)}"
-    sentence = (
+        return " ".join(sentences)
+    # 2. Integrated gradients, whose sum misses the total.
+    error = -result.gap  # the sum less the total
+    said = "within 0.001" if abs(error) < 0.001 else f"with an error of {signed(error, 3)}"
+    tolerated = OFF * max(abs(result.total), 0.1)
+    warning = ": too much to rely on small cells" if abs(error) > tolerated else ""
+    return (
         "The cells are integrated gradients of the words that go in: what each adds on the way from a text of masks, "
-        f"whose own part is the row “{MASKS}”. They sum to the {of} {number} {error}"
+        f"whose own part is the row “{MASKS}”. They sum to the {total} {decimal(result.total)} {said}{warning}."
     )
-    too_far = gap > OFF * max(abs(result.total), 0.1)
-    return f"{sentence}: too much to rely on small cells." if too_far else f"{sentence}."
 
 
 def remarks(result: SentenceSimilarity) -> list[str]:

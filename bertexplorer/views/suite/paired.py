@@ -66,6 +66,8 @@ def comparison_tables(names: Sequence[str], results: Sequence[Scored], own: int 
 
 
 def test_row(name: str, against: str, test: PairedTest) -> dict[str, object]:
+    """*test* as a row of a table: the side *name*, which is the second of the comparison, against the side *against*,
+    which is the first."""
     comparison = test.comparison
     return {
         "side": name,

@@ -107,28 +107,34 @@ def heading(result: Switchboard) -> str:
 
 
 def switches(result: Switchboard) -> Cells:
-    """The effect of each head alone; a cross marks the heads that are off."""
+    """A cell for each head, coloured by its effect alone; a cross marks those that are off. A press on a cell switches
+    its head off or on."""
     layers, heads = result.change.shape
     limit = max(0.001 if result.scored else 0.05, float(np.abs(result.change).max()))
     off = set(result.off)
     hover = []
-    doors = []
-    for i in range(layers):
-        row = [Head(i, j) for j in range(heads)]
-        states = [", off" if state else "" for state in result.states[i]]
-        changes = [format_change(result, float(change)) for change in result.change[i]]
-        hover.append([f"{head}{state}: {change}" for head, state, change in zip(row, states, changes, strict=True)])
-        doors.append([{"set": {"off": ", ".join(map(str, sorted(off ^ {head})))}} for head in row])
+    doors = []  # what a press on each cell sets
+    for layer in range(layers):
+        hover_row = []
+        door_row = []
+        for number in range(heads):
+            head = Head(layer, number)
+            change = format_change(result, float(result.change[layer, number]))
+            hover_row.append(f"{head}, off: {change}" if head in off else f"{head}: {change}")
+            off_after_press = off - {head} if head in off else off | {head}
+            door_row.append({"set": {"off": ", ".join(map(str, sorted(off_after_press)))}})
+        hover.append(hover_row)
+        doors.append(door_row)
     return Cells(
-        [f"layer {layer}" for layer in range(1, layers + 1)],
-        [str(head) for head in range(1, heads + 1)],
-        result.change.round(5 if result.scored else 3),
-        "strong",
-        -limit,
-        limit,
+        rows=[f"layer {layer}" for layer in range(1, layers + 1)],
+        columns=[str(head) for head in range(1, heads + 1)],
+        values=result.change.round(5 if result.scored else 3),
+        palette="strong",
+        low=-limit,
+        high=limit,
         hover=hover,
         doors=doors,
-        crossed=[(int(i), int(j)) for i, j in zip(*np.nonzero(result.states), strict=True)],
+        crossed=[(head.layer, head.head) for head in sorted(off)],
     )
 
 

@@ -140,13 +140,15 @@ def in_fp32(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def plant(checkpoint: Checkpoint, planted: Planted) -> TextVectors:
-    """The vectors of TEXTS as a program makes them that does one thing otherwise than the files say."""
+    """The vectors of TEXTS as another program may have made them: as the checkpoint's files say, but for the one thing
+    that *planted* names."""
     own = own_recipe(checkpoint, "")
     reading = own.reading
-    layer, pooling = own.layer, "own"
+    layer = own.layer
+    pooling = "own"  # a name of `engine.sentence_vectors`: the pooling in the files
     # 1. What is done otherwise before the vectors are made.
     if planted == "another pooling":
-        pooling = "mean" if own.pooling == "cls" else "CLS"
+        pooling = "mean" if own.pooling == "cls" else "CLS"  # "cls" is a name of a Recipe, "CLS" one of the engine
     elif planted == "a layer too early":
         layer -= 1
     elif planted == "a prompt before it":
@@ -157,12 +159,17 @@ def plant(checkpoint: Checkpoint, planted: Planted) -> TextVectors:
     reader = Reader(checkpoint)
 
     def make(texts: list[str]) -> np.ndarray:
-        encodings = [replace(reader.encode(text, reading), unpooled=0) for text in texts]
+        encodings = []
+        for text in texts:
+            encoding = reader.encode(text, reading)
+            encodings.append(replace(encoding, unpooled=0))  # such a program pools the tokens of the prompt, too
         made = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
         return np.asarray(made.numpy(), dtype=np.float64)
 
     if planted == "read in halves":
-        vectors = (make([half(text, 0) for text in TEXTS]) + make([half(text, 1) for text in TEXTS])) / 2
+        first_halves = make([half(text, 0) for text in TEXTS])
+        second_halves = make([half(text, 1) for text in TEXTS])
+        vectors = (first_halves + second_halves) / 2
     else:
         vectors = make(list(TEXTS))
     # 3. What is done otherwise with them.
