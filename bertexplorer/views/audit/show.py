@@ -70,7 +70,7 @@ def draw(result: Audit) -> Figure:
             Bar(
                 script.name,
                 script.shattered,
-                percent(script.shattered),
+                share(script.shattered),
                 hover=f"{count(script.words, 'word')}, {decimal(script.pieces)} pieces each",
             )
             for script in result.scripts[:SCRIPTS]

@@ -166,8 +166,8 @@ class Explore extends Panel {
     this.uploaded = h(
       "p",
       { id: "uploaded", class: "hint", hidden: true },
-      "Your file is in use. ",
-      small("Back to what is built in", "do-built-in", () =>
+      "Your file is in use, in place of what is chosen below. ",
+      small("Leave it", "do-built-in", () =>
         this.state.setOptions(this.state.now.view, { [this.view.upload]: "" }),
       ),
     );
