@@ -29,6 +29,9 @@ LONG = {  # what answers stands beyond the tokens that are read
     "where does the key of the cellar hang": BRIDGE * 20 + "The key of the cellar hangs behind the clock.",
     "who rings the bell at noon": BRIDGE * 18 + "The bell is rung at noon by the baker.",
 }
+MIXED = {  # what answers is read, but stands among much else
+    "who feeds the swans in winter": BRIDGE * 8 + "The swans are fed in winter by the boy who lives at the mill.",
+}
 PERMIT = "A parking permit for residents of the old town costs {} euros a year and is valid in every street."
 TWINS = {"what does it cost to park in the old town": PERMIT.format(60)}  # older versions are before it
 VERSIONS = [PERMIT.format(price) for price in (40, 45, 50, 55)]
@@ -54,7 +57,7 @@ GAP = {"my neighbour is too loud": "From ten in the evening on the police may be
 
 
 def handbook() -> list[NumberedRow]:
-    answered = {**PLAIN, **LONG, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
+    answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
     rows: list[dict[str, object]] = [{"query": query, "passage": passage} for query, passage in answered.items()]
     rows += [{"query": "", "passage": passage, "relevance": 0} for passage in (*VERSIONS, *OF_NAMES, *OF_FORMS)]
     return list(enumerate(rows, 1))
