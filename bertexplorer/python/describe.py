@@ -98,5 +98,5 @@ def example(name: str) -> str:
     picked = [tuple(span) for span in read_spans(first.picked)]
     arguments += [f"pick={picked}"] if picked else []
     arguments += [f"{option}={value!r}" for option, value in first.options.items()]
-    source = "bx.TrainingRun('runs/films').load()" if view.tuned else "bx"
+    source = f"bx.load({view.checkpoint!r})" if view.checkpoint else "bx"
     return f"{source}.{name}({', '.join(arguments)}).said"

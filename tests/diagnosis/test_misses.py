@@ -24,7 +24,14 @@ def as_rows(answers: Mapping[str, str], others: Sequence[str] = ()) -> list[dict
 def test_each_planted_fault_is_named_and_nothing_else() -> None:
     result = bx.not_found("a handbook with faults")
     causes = {row["query"]: row["cause"] for row in result.rows if row["cause"]}
-    planted = {"cut": LONG, "long": MIXED, "near duplicate": TWINS, "names": NAMES, "words": CODES, "unreadable": SHATTERED}
+    planted = {
+        "cut": LONG,
+        "long": MIXED,
+        "near duplicate": TWINS,
+        "names": NAMES,
+        "words": CODES,
+        "unreadable": SHATTERED,
+    }
     assert causes == {query: cause for cause, queries in planted.items() for query in queries}
     assert all(row["rank_undone"] <= 3 < row["rank"] for row in result.rows if row["cause"])
 
