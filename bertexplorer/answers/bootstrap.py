@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 RESAMPLES = 10_000
 LEVEL = 0.95
+SIGNIFICANT = 0.05  # the p value of a test below which a difference is called one
 
 
 class Interval(NamedTuple):
@@ -55,6 +56,15 @@ class PairedComparison(NamedTuple):
     only_first: int  # cases that only the first gets right
     only_second: int
     p: float
+
+    def verdict(self, better: str = "is right more often") -> str:
+        """Which of the two is *better*, if that is more than chance, and the test."""
+        if self.p >= SIGNIFICANT:
+            found = "that may be chance"
+        else:
+            found = f"the {'second' if self.difference > 0 else 'first'} {better}"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        return f"{found} (McNemar’s test, {p})"
 
 
 def compare_paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> PairedComparison:

@@ -292,14 +292,9 @@ def compare(first: ErrorAnalysis, second: ErrorAnalysis) -> str:
         return ""
     ours, theirs = (np.array([one.right for one in result.answers], float) for result in (first, second))
     paired = compare_paired(ours, theirs)
-    if paired.p >= SIGNIFICANT:
-        verdict = "that may be chance"
-    else:
-        verdict = "the second is right more often" if paired.difference > 0 else "the first is right more often"
     return (
         f"Of the same {count(len(ours), 'row')} only the first gets {paired.only_first:,} right, only the second "
-        f"{paired.only_second:,} ({signed(100 * paired.difference, 1)} points): {verdict} (McNemar’s test, "
-        f"{format_p(paired.p)})."
+        f"{paired.only_second:,} ({signed(100 * paired.difference, 1)} points): {paired.verdict()}."
     )
 
 

@@ -47,7 +47,6 @@ VIEW = View(
     text=False,
 )
 
-SIGNIFICANT = 0.05
 SAID = {  # of a miss
     "cut": "the part that would be found is not read",
     "long": "in parts it would be found",
@@ -120,15 +119,11 @@ def compare(first: NotFound, second: NotFound) -> str:
         return ""
     ours, theirs = (np.array([rank <= result.top for rank in result.ranks], float) for result in (first, second))
     paired = compare_paired(ours, theirs)
-    if paired.p >= SIGNIFICANT:
-        verdict = "that may be chance"
-    else:
-        verdict = "the second finds more" if paired.difference > 0 else "the first finds more"
     pairs = zip(first.nearest, second.nearest, strict=True)
     shared = [len(set(one) & set(other)) / len(one) for one, other in pairs]
     return (
         f"Only the first finds {paired.only_first:,} of the {len(ours):,} answers, only the second "
-        f"{paired.only_second:,}: {verdict} (McNemar’s test, p = {paired.p:.2g}). Of the first {NEAREST} passages they "
+        f"{paired.only_second:,}: {paired.verdict('finds more')}. Of the first {NEAREST} passages they "
         f"share {percent(float(np.mean(shared)))} on average."
     )
 

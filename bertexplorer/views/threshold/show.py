@@ -53,7 +53,6 @@ VIEW = View(
 )
 
 BINS = 40
-SIGNIFICANT = 0.05
 FAR = ("euclidean", "manhattan")  # distances: the similarities have them with a minus
 NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "manhattan": "Manhattan distance"}
 
@@ -172,13 +171,9 @@ def compare(first: Threshold, second: Threshold) -> str:
         return ""
     ours, theirs = ((result.held_out == result.matches).astype(float) for result in (first, second))
     paired = compare_paired(ours, theirs)
-    if paired.p >= SIGNIFICANT:
-        verdict = "that may be chance"
-    else:
-        verdict = "the second is right more often" if paired.difference > 0 else "the first is right more often"
     return (
         f"Only the first judges {paired.only_first:,} of the {len(ours):,} pairs right, only the second "
-        f"{paired.only_second:,}: {verdict} (McNemar’s test, p = {paired.p:.2g})."
+        f"{paired.only_second:,}: {paired.verdict()}."
     )
 
 
