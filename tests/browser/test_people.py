@@ -3,6 +3,7 @@
 import re
 import time
 from contextlib import ExitStack
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, expect
 
@@ -66,14 +67,12 @@ def test_a_request_rejected_by_a_full_queue_is_retried(browser: Browser, address
 def test_long_work_shows_its_progress_and_can_be_stopped(browser: Browser, address: str) -> None:
     words = "The quick brown fox jumped over the lazy dog near the old river bank while seven farmers watched . " * 20
     with opened(browser, address, "phone") as page:
-        page.wait_for_selector("#figure .bars")
-        choose_view(page, "Referee")
-        expect_said(page, "random order")
-        write(page, f"{words} The farmers [MASK].")
+        asked = urlencode({"view": "referee", "orders": 50, "points": 64, "text": f"{words} The farmers [MASK]."})
+        page.goto(f"{page.url.partition('?')[0]}?{asked}")  # much to do
         expect(page.locator("#under-way span")).to_have_text(re.compile(r"About \d+ s left"))
         box = page.locator("#under-way").bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
-        page.locator("#under-way button").click()
+        page.locator("#under-way button", has_text="Stop").click()
         expect_message(page, "Stopped before it was done")
         expect(page.locator("#under-way")).to_be_hidden()
         wait_until_idle(page)

@@ -138,4 +138,4 @@ def test_a_long_search_goes_on_as_a_run(page: Page) -> None:
     page.get_by_role("button", name="Go on as a run").click()
     expect_message(page, "The run is in the list on the page Train.")
     page.locator("#message a").click()
-    expect(page.get_by_text("Not found, mini")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not found, mini")).to_be_visible()

@@ -122,7 +122,7 @@ def test_a_figure_is_saved_only_with_its_own_text(page: Page) -> None:
         expect(button).to_have_text("Nothing to save")
         expect(button).to_have_text(kind.upper())
     assert files == []
-    page.locator("#under-way button").dispatch_event("click")  # it is hidden until work has begun
+    page.locator("#under-way button", has_text="Stop").dispatch_event("click")  # it is hidden until work has begun
     expect_message(page, "Stopped before it was done")
     expect(page.locator("#exports")).to_be_hidden()
     expect(page.locator("#figure")).to_be_empty()
