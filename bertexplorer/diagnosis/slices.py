@@ -157,8 +157,10 @@ def naming_order(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> l
 
 def members_of(rows: Sequence[Traits]) -> list[Members]:
     """The kinds of rows that are looked at: labels, categories, rows that are cut, that have unknown tokens, numbers or
-    names, quarters by length, and frequent words. Words that stand in the same rows are one kind."""
-    kinds = [*of_values("label", [row.label for row in rows]), *of_values("category", [row.category for row in rows])]
+    names, quarters by length, and frequent words. Words that occur in the same rows are one kind."""
+    kinds: list[Members] = []
+    kinds += of_values("label", [row.label for row in rows])
+    kinds += of_values("category", [row.category for row in rows])
     kinds.append(Members("cut", "longer than is read", np.array([row.left_out > 0 for row in rows])))
     kinds.append(Members("unknown", "unknown tokens", np.array([row.unknown > 0 for row in rows])))
     kinds.append(Members("number", "a number", np.array([bool(NUMBER.search(row.text)) for row in rows])))
@@ -185,7 +187,7 @@ def by_length(tokens: Int[np.ndarray, " n"]) -> list[Members]:
 
 
 def by_word(texts: Sequence[str]) -> list[Members]:
-    """The WORDS words that stand in most texts, in FEWEST of them or more. Digits are no words here."""
+    """The WORDS words that occur in most texts, in FEWEST of them or more. Digits are no words here."""
     places: dict[str, list[int]] = {}
     for i, text in enumerate(texts):
         for word in dict.fromkeys(words(text)):

@@ -124,7 +124,10 @@ class Uploads(Generic[T]):
     def find(self, key: str) -> Path | None:
         """The file of the upload saved under *key*; None if it does not exist (any more)."""
         patterns = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
-        return next((path for pattern in patterns for path in self.folder.glob(pattern)), None)
+        for pattern in patterns:
+            for path in self.folder.glob(pattern):
+                return path
+        return None
 
     def load(self, key: str) -> T:
         """The upload saved under *key*. Raises ExplorerError if it does not exist (any more)."""
@@ -213,7 +216,10 @@ def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[Labe
     width = max((len(row) for _, row in rows), default=0)
     if width * len(rows) > MAX_CELLS:
         raise ExplorerError(f"{name} has {len(rows):,} rows of {width:,} cells; wanted {MAX_CELLS:,} cells at most.")
-    cells = [(number, [cell.strip() for cell in row] + [""] * (width - len(row))) for number, row in rows]
+    cells: list[tuple[int, list[str]]] = []
+    for number, row in rows:
+        stripped = [cell.strip() for cell in row]
+        cells.append((number, stripped + [""] * (width - len(row))))
     numbered = [(number, row) for number, row in cells if any(row)]
     filled = [row for _, row in numbered]
     has_header = bool(filled) and is_header(filled)

@@ -30,7 +30,7 @@ KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 def read_folder(folder: Path) -> tuple[list[Row], str]:
     """(the rows of the collection in *folder*, which files they are from). Raises ExplorerError if one of the three is
     missing, too large or malformed."""
-    files = [file for pattern in ("*", "*/*") for file in folder.glob(pattern) if file.is_file()]
+    files = [file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.is_file()]
     names = [file.relative_to(folder).as_posix() for file in files[:MAX_FILES]]
 
     def read(name: str) -> bytes:

@@ -1,6 +1,6 @@
 """Rows to begin with, written by the project for sentiment, which learned from other sentences.
 
-The reviews have faults on purpose: scores in numbers, which it has never seen; wrong labels; a text that stands there
+The reviews have faults on purpose: scores in numbers, which it has never seen; wrong labels; a text that occurs
 twice, with two labels."""
 
 from itertools import product

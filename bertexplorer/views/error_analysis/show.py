@@ -147,8 +147,13 @@ def calibration_panel(result: ErrorAnalysis) -> Panel:
     if found.temperature and found.temperature.helps:
         lines.append(curve("with a temperature", found.temperature.bins, "green"))
     own = curve("as it is", found.bins, "blue")
-    ends = [wilson(one.accuracy, one.examples) for one in found.bins]
-    lines.append(replace(own, low=[low for low, _ in ends], high=[high for _, high in ends]))
+    low: list[float] = []
+    high: list[float] = []
+    for one in found.bins:
+        least, most = wilson(one.accuracy, one.examples)
+        low.append(least)
+        high.append(most)
+    lines.append(replace(own, low=low, high=high))
     marks = Lines([], lines, low=0, high=1, unit="share", at_unit="share")
     return Panel([marks], title="Right, by how sure it is", x="probability of its answer", y="right")
 
@@ -167,9 +172,14 @@ def confusion_matrix(result: ErrorAnalysis) -> tuple[tuple[str, ...], tuple[tupl
     """(the labels that occur, as the checkpoint orders them; how many rows with the label of each line were given that
     of each column)."""
     pairs = Counter((one.row.label, one.said) for one in result.answers)
-    occur = {name for pair in pairs for name in pair}
+    occur: set[str] = set()
+    for pair in pairs:
+        occur.update(pair)
     labels = tuple(name for name in result.labels if name in occur)
-    return labels, tuple(tuple(pairs[gold, said] for said in labels) for gold in labels)
+    lines = []
+    for gold in labels:
+        lines.append(tuple(pairs[gold, said] for said in labels))
+    return labels, tuple(lines)
 
 
 def say(result: ErrorAnalysis) -> str:

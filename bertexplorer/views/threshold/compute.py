@@ -148,7 +148,7 @@ def run(
     pooling = own_or_mean(checkpoint, options.pooling)
     measure = engine.similarity_measure(checkpoint)
 
-    # 1. The similarity of each pair, and of texts that stand in different rows.
+    # 1. The similarity of each pair, and of texts of different rows.
     first, first_note = vectors(checkpoint, [pair.first for pair in pairs], options.first_prompt, pooling)
     second, second_note = vectors(checkpoint, [pair.second for pair in pairs], options.second_prompt, pooling)
     similarity = compare(measure, first, second)
