@@ -122,7 +122,7 @@ def test_replicas_answer_like_this_process_and_survive_kills(
         assert reply.status == 503 and b"does not answer. Your text is kept" in reply.body
         replace_node(cluster, cluster.small[0])
         until(lambda: len(pids()) == 1)
-        monkeypatch.undo()
+        monkeypatch.setattr(ray_backend, "ROUTING_TIMEOUT_S", 120.0)
         assert answer(backend, analysis_call("The cat [MASK] alone.")).status == 200
     finally:
         backend.close()
