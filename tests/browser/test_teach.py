@@ -149,6 +149,19 @@ def test_the_rows_go_on_to_a_run(browser: Browser, address: str) -> None:
         assert page.locator("#task").input_value() == "classification"
 
 
+def test_the_sentences_of_the_boxes_are_audited(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        open_teach(page)
+        page.get_by_label("Boxes to begin with").select_option("empty")
+        fill(page, 0, KITCHEN[:2])
+        fill(page, 1, ["Der Zug fährt ab."])
+        page.locator("bx-teach").get_by_role("button", name="Can it read them?").click()
+        expect(page.locator("#question h2")).to_have_text("Can it read these texts?")
+        expect(page.locator("#caption .said")).to_contain_text("3 texts")
+        open_teach(page)
+        expect(page.locator("bx-teach textarea").first).to_have_value("\n".join(KITCHEN[:2]))
+
+
 FIT = """async () => {
   const { ask } = await import("%s/backend.js");
   const { fit, probabilities } = await import("%s/teach/linear_head.js");

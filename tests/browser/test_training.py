@@ -250,6 +250,6 @@ def test_the_texts_of_a_file_can_be_audited_before_training(page: Page, tmp_path
     file = tmp_path / "films.csv"
     file.write_text("text,label\n" + "".join(f"A film {i} zqxw.,{'yes' if i % 2 else 'no'}\n" for i in range(20)))
     upload(page, "#rows-file", file)
-    page.get_by_role("button", name="Can it read them?").first.click()
+    page.locator("#rows-file").get_by_role("button", name="Can it read them?").click()
     expect(page.locator("#question h2")).to_have_text("Can it read these texts?")
     expect(page.locator("#caption .said")).to_contain_text("20 texts")

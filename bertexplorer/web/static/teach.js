@@ -1,6 +1,6 @@
 // <bx-teach>: a classifier from a handful of sentences in boxes. The checkpoint makes a vector of each; a head on them is fitted here,
 // in the browser, anew at each change. Nothing is uploaded to be kept.
-import { ask } from "./backend.js";
+import { ask, sendFile } from "./backend.js";
 import "./figure.js";
 import { choosing, grow, h, onEnter, save, unbroken } from "./kit.js";
 import { saveAsFile } from "./hand_in.js";
@@ -17,6 +17,7 @@ import {
   oddities,
   rowsOf,
   toFile,
+  toTable,
 } from "./teach/boxes.js";
 import { probabilities, pulls } from "./teach/linear_head.js";
 import * as report from "./teach/report.js";
@@ -135,8 +136,10 @@ class Teach extends HTMLElement {
       h("button", { type: "button", onclick: () => file.click() }, "Open…"),
       h("button", { type: "button", onclick: () => this.#save() }, "Save"),
       h("button", { type: "button", onclick: () => this.#savePage() }, "Save as a page"),
-      this.finetunes &&
+      this.finetunes && [
         h("button", { type: "button", onclick: () => this.#finetune() }, "Fine-tune it…"),
+        h("button", { type: "button", onclick: () => this.#audit() }, "Can it read them?"),
+      ],
       (this.back = h(
         "button",
         { type: "button", disabled: true, onclick: () => this.#undo() },
@@ -238,14 +241,29 @@ class Teach extends HTMLElement {
     saveAsFile("taught", `Taught: ${boxes.map(({ name }) => name).join(" or ")}`, content);
   }
 
+  #asFile() {
+    return new File([toTable(this.#boxes)], "boxes.csv", { type: "text/csv" });
+  }
+
   /** Hand the rows on to a run, which changes the encoder, too. */
   #finetune() {
-    const quoted = (/** @type {string} */ cell) => `"${cell.replaceAll('"', '""')}"`,
-      rows = this.#boxes.flatMap((box) =>
-        linesOf(box.text).map((sentence) => [sentence, box.name].map(quoted).join()),
-      );
-    const file = new File([["text,label", ...rows].join("\n")], "boxes.csv", { type: "text/csv" });
-    this.dispatchEvent(new CustomEvent("finetune", { detail: file }));
+    this.dispatchEvent(new CustomEvent("finetune", { detail: this.#asFile() }));
+  }
+
+  /** Show what the checkpoint makes of the sentences, which stay in the boxes. */
+  async #audit() {
+    if (this.#boxes.every((box) => !linesOf(box.text).length)) {
+      this.notice.textContent = "There are no sentences yet. Put some into a box.";
+      return;
+    }
+    this.notice.textContent = "Reading the sentences…";
+    const { status, answer } = await sendFile("lines", this.#asFile());
+    if (status !== 200) {
+      this.notice.textContent = answer.detail;
+      return;
+    }
+    const query = { view: "audit", lines: answer.lines, checkpoint: this.opening.checkpoint };
+    location.assign(`./?${new URLSearchParams(query)}`);
   }
 
   // The boxes.

@@ -104,6 +104,16 @@ export const toFile = (boxes, by, { head, ridge }) =>
     1,
   );
 
+/** The sentences of *boxes* as CSV with the columns text and label: each sentence with the name of its box.
+ *  @param {Box[]} boxes */
+export function toTable(boxes) {
+  const quoted = (/** @type {string} */ cell) => `"${cell.replaceAll('"', '""')}"`;
+  const lines = ["text,label"];
+  for (const box of boxes)
+    for (const sentence of linesOf(box.text)) lines.push(`${quoted(sentence)},${quoted(box.name)}`);
+  return lines.join("\n");
+}
+
 /** The boxes of a file that `toFile` wrote, and its encoder. Throws an Error with a sentence for a person.
  *  @param {string} content @returns {{boxes: Box[], encoder: {checkpoint: string, revision: string}}} */
 export function fromFile(content) {
