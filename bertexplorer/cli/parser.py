@@ -77,7 +77,7 @@ def add_analysis(commands: Any, view: View) -> None:
         setting = settings.pop(first)
         choices = ", ".join(map(hyphenated, setting.choices))
         kind = FILES[view.upload] if view.upload else ""
-        help = f"{setting.option.label}: {choices}; or a {kind} file"
+        help = f"{explain(setting)}: {choices}; or a {kind} file"
         positional = command.add_argument(
             first, nargs="?", default=setting.default, help=help, metavar=f"{first.upper()}|FILE"
         )

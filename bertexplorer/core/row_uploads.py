@@ -13,6 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.store.text_uploads import LABEL_NAMES, MAX_LINES, UploadedLines, Uploads, read_file, write_json
 from bertexplorer.training.data.collection_files import read_folder, read_zip
 from bertexplorer.training.data.decode import display_name
+from bertexplorer.training.data.guess import usual_columns
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, Table
 from bertexplorer.views.rows import UNREAD
@@ -87,12 +88,14 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
-    columns: set[str] = set()
-    for _, cells in rows:
-        columns.update(str(name).lower() for name in cells)
+    columns = table.columns
     try:
-        is_collection = {"query", "passage"} <= columns  # Not found reads it
-        if not is_collection and not is_pair_table(sorted(columns)):  # Threshold reads pairs
+        of_another_view = (
+            len(usual_columns(columns, ["query", "passage"])) == 2  # Not found reads it
+            or is_pair_table(columns)  # Threshold
+            or len(usual_columns(columns, ["text", "label"])) == 2  # Error analysis
+        )
+        if not of_another_view:
             cases(rows)
     except ExplorerError as error:
         if table.kind != "text":

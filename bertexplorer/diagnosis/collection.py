@@ -14,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.answers.vectors import BUILT_IN, encode_sentence, unit_vectors
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.guess import say_columns, usual_columns
 from bertexplorer.training.data.rows import Row, RowProblem
 from bertexplorer.training.ranking import BM25, rank_by_score, tie_ranks
 from bertexplorer.training.tasks import retrieval
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.text import Encoding
 
+COLUMNS = ("query", "passage", "relevance", "negatives")
 MAX_PASSAGES, MAX_QUERIES = 10_000, 1_000
 AT_ONCE = 256  # passages whose tokens are in memory together
 NEAREST = 10  # passages of an unrelated sentence
@@ -39,26 +41,32 @@ class Collection:
     passages: tuple[str, ...]
     relevant: tuple[Mapping[int, float], ...]
     unusable: tuple[RowProblem, ...] = ()  # rows that were not used, with the reason
+    columns_said: str = ""  # which columns were read under another name
 
 
 def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collection:
-    """The collection in *rows* with the columns query, passage and, if there is one, relevance; a passage without a
-    query is one that may be found. Raises ExplorerError for other columns, for no query with an answer, and beyond
-    MAX_PASSAGES and MAX_QUERIES."""
-    lower: list[Row] = []
-    columns: set[str] = set()
-    for line, cells in rows:
-        renamed = {str(name).lower(): cell for name, cell in cells.items()}
-        if not any(str(renamed.get(name) or "").strip() for name in ("query", "relevance")):
-            renamed["relevance"] = "0"  # a passage that may be found
-        lower.append(Row(line, renamed))
-        columns.update(renamed)
-    if not {"query", "passage"} <= columns:
+    """The collection in *rows* with the columns query, passage and, if there is one, relevance, or with other usual
+    names for them, such as question and document; a passage without a query is one that may be found. Raises
+    ExplorerError for other columns, for no query with an answer, and beyond MAX_PASSAGES and MAX_QUERIES."""
+    # 1. The columns under the names of the task.
+    columns: dict[str, None] = {}
+    for _, cells in rows:
+        columns.update(dict.fromkeys(map(str, cells)))
+    found_columns = usual_columns(columns, COLUMNS)
+    if not {"query", "passage"} <= found_columns.keys():
         raise ExplorerError(
             f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted query and passage, and relevance "
             "where passages answer a query more or less well."
         )
-    examples, problems = retrieval.examples(lower, retrieval.Options())
+    renamed: list[Row] = []
+    for line, cells in rows:
+        own = {name: cells[column] for name, column in found_columns.items() if column in cells}
+        if not any(str(own.get(name) or "").strip() for name in ("query", "relevance")):
+            own["relevance"] = "0"  # a passage that may be found
+        renamed.append(Row(line, own))
+
+    # 2. The different queries and passages.
+    examples, problems = retrieval.examples(renamed, retrieval.Options())
     found: list[str] = []
     for one in examples:
         found += [one.passage, *one.negatives]
@@ -70,7 +78,13 @@ def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collect
     for what, count, most in (("passages", len(passages), MAX_PASSAGES), ("queries", len(queries), MAX_QUERIES)):
         if count > most:
             raise ExplorerError(f"There are {count:,} {what}; the limit is {most:,}. Give part of them.")
-    return Collection(tuple(queries), tuple(passages), relevance(answered, queries, passages), tuple(problems))
+    return Collection(
+        queries=tuple(queries),
+        passages=tuple(passages),
+        relevant=relevance(answered, queries, passages),
+        unusable=tuple(problems),
+        columns_said=say_columns(found_columns),
+    )
 
 
 def numbered(texts: Sequence[str]) -> dict[str, int]:

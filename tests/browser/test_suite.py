@@ -111,7 +111,7 @@ def test_two_runs_of_the_same_rows_are_compared(suite: Page) -> None:
     table = suite.locator("bx-run-cases")
     table.locator("label", has_text="Compare with").locator("select").select_option("before training")
     expect(table.get_by_text("On the same 130 cases the difference is")).to_be_visible()
-    expect(table.locator("th").last).to_have_text("Answer of before training")
+    expect(table.locator("th").last).to_have_text("before training")
     table.locator("bx-cases label", has_text="Show").locator("select").select_option("on which they differ")
     expect(table.locator("bx-cases p[role=status]")).not_to_contain_text("130 of 130")
     expect(cases(suite).first.locator(".wrong")).to_have_count(1)
@@ -121,7 +121,7 @@ def test_two_runs_of_the_same_rows_are_compared(suite: Page) -> None:
 def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
     suite.goto(f"{suite.url}&against=random+weights")
     expect(suite.locator("#beside .said")).to_contain_text("On the same 72 cloze items the difference is")
-    expect(suite.locator("bx-cases th").last).to_contain_text("Answer of mini, random weights")
+    expect(suite.locator("bx-cases th").last).to_contain_text("mini, random weights")
     suite.locator("bx-cases label", has_text="Show").locator("select").select_option("on which they differ")
     expect(cases(suite).first).to_be_visible()
     expect(suite.get_by_text("another text")).to_be_hidden()

@@ -84,6 +84,12 @@ def test_a_file_that_is_not_a_suite_is_rejected_with_the_format(name: str, conte
         parse_rows(content, name)
 
 
+@pytest.mark.parametrize("head", ["review,sentiment", "question,document", "question1,question2,is_duplicate"])
+def test_rows_of_other_views_are_taken(head: str) -> None:
+    cells = ",".join(f"word {number}" for number in range(head.count(",") + 1))
+    assert len(parse_rows(f"{head}\n{cells}\n".encode(), "rows.csv").rows) == 1
+
+
 def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
     both = bx.compare(bx.suite(suite="agreement", most=40), bx.suite(suite="agreement", most=40, checkpoint="tiny"))
     assert "McNemar’s test" in both.said and figure.compare(both.first.value, both.second.value) in both.said

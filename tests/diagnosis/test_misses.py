@@ -145,3 +145,14 @@ def test_a_passage_without_a_query_is_one_that_may_be_found() -> None:
     collection = read_collection(list(enumerate(rows, 1)))
     assert collection.passages == ("The cat sat.", "A dog.", "The sun.") and not collection.unusable
     assert collection.relevant == ({0: 1.0},)
+
+
+def test_columns_with_other_usual_names() -> None:
+    rows = [
+        {"Question": "a cat", "document": "The cat sat.", "label": 1},
+        {"Question": "a cat", "document": "A dog.", "label": 0},
+    ]
+    collection = read_collection(list(enumerate(rows, 1)))
+    assert collection.queries == ("a cat",) and collection.relevant == ({0: 1.0},)
+    said = "“Question” as query, “document” as passage, “label” as relevance"
+    assert said in collection.columns_said and said in bx.not_found(rows=rows).said

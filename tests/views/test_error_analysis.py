@@ -143,6 +143,30 @@ def test_a_file_of_csv_or_jsonl(sentiment: Bert, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (("sentence", "sentiment"), "“sentence” as text, “sentiment” as label"),
+        (("Review", "category"), "“Review” as text, “category” as label"),
+        (("Text", "LABEL"), ""),
+    ],
+)
+def test_columns_with_other_usual_names(sentiment: Bert, columns: tuple[str, str], said: str) -> None:
+    rows = [dict(zip(columns, row, strict=True)) for row in (("A lovely day.", "positive"), ("It rains.", "negative"))]
+    result = sentiment.error_analysis(rows=rows)
+    assert [row["text"] for row in result.rows] == ["A lovely day.", "It rains."]
+    assert [row["label"] for row in result.rows] == ["positive", "negative"]
+    assert (f"Columns are read by their usual names: {said}." in result.said) == bool(said)
+    assert ("usual names" in result.said) == bool(said)
+
+
+def test_columns_of_pairs_with_other_usual_names() -> None:
+    named = ["premise", "hypothesis", "gold", "category"]
+    wanted = {"label": "gold", "category": "category", "text": "premise", "pair": "hypothesis"}
+    assert compute.columns_of(named) == wanted
+    assert compute.columns_of(["text", "pair", "label"]) == {"label": "label", "text": "text", "pair": "pair"}
+
+
+@pytest.mark.parametrize(
     ("rows", "words"),
     [
         ([], "No rows were given"),

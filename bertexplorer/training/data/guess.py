@@ -1,7 +1,7 @@
 """Guess which column of a file is which column of a task, by name, else by content."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bertexplorer.training.data.rows import ColumnSpec, Row, Table, cell_text
 
@@ -122,6 +122,29 @@ def guess_columns(table: Table, columns: Sequence[ColumnSpec]) -> dict[str, str]
         if best and scores[best] > 0:
             mapping[spec.name] = best
     return keep_file_order(mapping, table.columns, [w.name for w in columns if w.kind == "text"], rows)
+
+
+def usual_columns(columns: Iterable[str], wanted: Sequence[str]) -> dict[str, str]:
+    """{one of *wanted*: the column of a file that usually means it}, by the names alone; those without such a column
+    are left out. *wanted*: names of NAMES. No column is used twice."""
+    unused = {normalized_name(column): column for column in columns}
+    found = {}
+    for name in wanted:
+        for usual in (normalized_name(name), *NAMES[name]):
+            if usual in unused:
+                found[name] = unused.pop(usual)
+                break
+    return found
+
+
+def say_columns(found: Mapping[str, str]) -> str:
+    """A sentence on the columns of a file that are read under another name; "" if there are none. *found*: as of
+    `usual_columns`."""
+    others = []
+    for name, column in found.items():
+        if normalized_name(column) != normalized_name(name):
+            others.append(f"“{column[:40]}” as {name}")
+    return f"Columns are read by their usual names: {', '.join(others)}." if others else ""
 
 
 def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import difflib
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -30,6 +30,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 from bertexplorer.training.data.checks import contradictions
+from bertexplorer.training.data.guess import say_columns, usual_columns
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow
 from bertexplorer.training.finetuning.compare import wilson
 from bertexplorer.views import facts
@@ -101,6 +102,7 @@ class ErrorAnalysis:
     unusable: tuple[RowProblem, ...]  # rows that were not used, with the reason
     left_out: int  # rows beyond Options.most
     caveats: tuple[str, ...]  # where the answer of a run differs from that of its head, as sentences
+    columns_said: str = ""  # which columns were read under another name, as a sentence
 
     @property
     def right(self) -> float:
@@ -135,7 +137,7 @@ def run(
     for a text."""
     check_given("rows", options.rows, rows)
     readout = require_one_label(checkpoint)
-    labelled, unusable = read(rows or rows_of(options.set), checkpoint.labels, options.labels)
+    labelled, unusable, columns_said = read(rows or rows_of(options.set), checkpoint.labels, options.labels)
     found = len(labelled)
     if found > options.most:
         chosen = sorted(random.Random(0).sample(range(found), options.most))
@@ -191,28 +193,28 @@ def run(
         unusable=tuple(sorted(unusable, key=lambda problem: problem.line)),
         left_out=found - len(labelled),
         caveats=caveats(own_training_of(checkpoint)),
+        columns_said=columns_said,
     )
 
 
-def read(rows: Sequence[NumberedRow], labels: Sequence[str], names: str) -> tuple[list[LabelledRow], list[RowProblem]]:
-    """(the rows with a text and a label of the checkpoint, the others with the reason). *labels*: those that the
-    checkpoint gives; *names*: as in Options.labels."""
+def read(
+    rows: Sequence[NumberedRow], labels: Sequence[str], names: str
+) -> tuple[list[LabelledRow], list[RowProblem], str]:
+    """(the rows with a text and a label of the checkpoint, the others with the reason, which columns were read under
+    another name). *labels*: those that the checkpoint gives; *names*: as in Options.labels."""
     readable, unusable = split_readable(rows)
     meant = parse_names(names, labels)
-    columns: set[str] = set()
+    columns: dict[str, None] = {}
+    for _, cells in readable:
+        columns.update(dict.fromkeys(map(str, cells)))
+    own_columns = columns_of(columns)
     found: list[LabelledRow] = []
     for line, cells in readable:
-        lower = {str(name).lower(): cell for name, cell in cells.items()}
-        columns.update(lower)
+        own = {name: cells.get(column) for name, column in own_columns.items()}
         try:
-            found.append(read_row(line, lower, labels, meant))
+            found.append(read_row(line, own, labels, meant))
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
-    if not ("label" in columns and columns & {"text", "sentence"}):
-        raise ExplorerError(
-            f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted text and label, and for pairs of "
-            "texts also pair."
-        )
     if not found:
         given = Counter(cell_text(cells.get("label")) for _, cells in readable)
         listed = ", ".join(name[:40] or "none" for name, _ in given.most_common(5))
@@ -221,7 +223,31 @@ def read(rows: Sequence[NumberedRow], labels: Sequence[str], names: str) -> tupl
             f"{listed}; the checkpoint gives {', '.join(labels):.200}. If they are the same under other names, say "
             f"which is which in “Labels of the file” (labels), such as 0={labels[0][:40]}."
         )
-    return found, unusable
+    return found, unusable, say_columns(own_columns)
+
+
+def columns_of(columns: Collection[str]) -> dict[str, str]:
+    """{text, label, and pair and category where they are: the column of a file that is it}, also by other usual names.
+    Raises ExplorerError without a text and a label."""
+    exact = {column.strip().lower(): column for column in columns}
+    own = usual_columns([column for column in columns if column != exact.get("category")], ["label"])
+    if not own:
+        own = usual_columns(columns, ["label"])
+    for name in ("text", "pair", "category"):
+        if name in exact and exact[name] not in own.values():
+            own[name] = exact[name]
+    others = [column for column in columns if column not in own.values()]
+    two_texts = usual_columns(others, ["text_a", "text_b"])
+    if "text" not in own and len(two_texts) == 2:
+        own |= {"text": two_texts["text_a"], "pair": two_texts["text_b"]}
+    elif "text" not in own:
+        own |= usual_columns(others, ["text"])
+    if not {"text", "label"} <= own.keys():
+        raise ExplorerError(
+            f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted text and label, and for pairs of "
+            "texts also pair."
+        )
+    return {name: own[name] for name in ("text", "pair", "label", "category") if name in own}
 
 
 def read_row(line: int, cells: RowCells, labels: Sequence[str], meant: Mapping[str, str]) -> LabelledRow:
@@ -238,7 +264,7 @@ def read_row(line: int, cells: RowCells, labels: Sequence[str], meant: Mapping[s
         [label] = alike
     return LabelledRow(
         line=line,
-        text=first_cell(cells, "text", "sentence"),
+        text=first_cell(cells, "text"),
         pair=cell_text(cells.get("pair")),
         label=label,
         category=cell_text(cells.get("category")),

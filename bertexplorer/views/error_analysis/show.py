@@ -193,6 +193,8 @@ def say(result: ErrorAnalysis) -> str:
     if len(labels) == 1:
         parts.append(f"Every row has the label {quote(clip(min(labels), 40))}, so nothing is seen of the others.")
     parts += result.caveats
+    if result.columns_said:
+        parts.append(result.columns_said)
     if result.left_out:
         parts.append(f"{total:,} of {total + result.left_out:,} rows were drawn at random.")
     if result.unusable:

@@ -107,6 +107,8 @@ def say(result: NotFound) -> str:
         sentences.append(f"The first {len(result.misses):,} misses were examined.")
     if result.cut:
         sentences.append(f"{count(result.cut, 'passage')} cannot be read whole.")
+    if result.collection.columns_said:
+        sentences.append(result.collection.columns_said)
     if result.collection.unusable:
         sentences.append(f"{unusable_note(result.collection.unusable, 'used')}.")
     return " ".join(sentences)

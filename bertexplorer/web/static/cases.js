@@ -144,11 +144,8 @@ class Cases extends HTMLElement {
     if (!judged) this.order.selectedIndex = 0;
     this.which.lastChild.hidden = !sides.length;
     if (!sides.length && this.which.value === "differ") this.which.selectedIndex = 0;
-    this.head.replaceChildren(
-      ...["", ...columns, ...sides.map((name) => `Answer of ${name}`)].map((one) =>
-        h("th", { scope: "col" }, one),
-      ),
-    );
+    const heads = ["", ...columns, ...sides]; // beside the answer, those of the others under their names
+    this.head.replaceChildren(...heads.map((one) => h("th", { scope: "col" }, one)));
     const previous = this.category.value;
     this.category.replaceChildren(
       h("option", { value: "" }, "all"),
