@@ -1,5 +1,5 @@
 """Endpoints: what gradio's clients call. An analysis takes the arguments that it takes in Python, and answers as over
-HTTP. Three more are not analyses: `encode`, `similarity` and `checkpoints`."""
+HTTP. Four more are not analyses: `encode`, `encode_tokens`, `similarity` and `checkpoints`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import orjson
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from bertexplorer.answers.encoding import Options
+from bertexplorer.answers.multi_vectors import encode_tokens
+from bertexplorer.answers.vectors import cut_note
 from bertexplorer.api.admission import Reply, computed, json_reply
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.calls import Backend, Call
@@ -33,6 +35,7 @@ from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
 
 MAX_TEXTS = 1000  # of one call
+MAX_TOKEN_TEXTS = 50  # whose tokens get vectors in one call
 MAX_CELLS = 100_000  # of a table of similarities
 MAX_WORDS = 600  # of mask and of pick
 WORDS = ("mask", "pick")
@@ -121,7 +124,7 @@ def make_endpoints(checkpoint: str) -> dict[str, Endpoint]:
         Parameter("precision", one_of(PRECISIONS), one_of(PRECISIONS), "auto", ABOUT["precision"], "auto"),
     )
     made = [of_view(view, common) for view in VIEWS.values()]
-    made += [encoding(common), similarity(common)]
+    made += [encoding(common), encoding_of_tokens(common), similarity(common)]
     made += [Endpoint("checkpoints", "The checkpoints to choose from, with their sizes.", ())]
     return {endpoint.name: endpoint for endpoint in made}
 
@@ -171,6 +174,20 @@ def encoding(common: tuple[Parameter, ...]) -> Endpoint:
     return Endpoint("encode", about, parameters)
 
 
+def encoding_of_tokens(common: tuple[Parameter, ...]) -> Endpoint:
+    """The endpoint encode_tokens."""
+    texts = Annotated[list[TEXT], Field(max_length=MAX_TOKEN_TEXTS)]
+    said = f"a list of texts, {MAX_TOKEN_TEXTS} at most"
+    task = one_of(("query", "document"))
+    parameters = (
+        Parameter("texts", list[str], texts, ..., said, ["Paris", "London"]),
+        Parameter("task", task, task, "query", "what the texts are read as", "query"),
+        *common,
+    )
+    about = "A vector for each token of each text, of a checkpoint for late interaction such as a ColBERT."
+    return Endpoint("encode_tokens", about, parameters)
+
+
 def similarity(common: tuple[Parameter, ...]) -> Endpoint:
     """The endpoint similarity."""
     parameters = (
@@ -208,7 +225,8 @@ class EndpointCalls:
 
 def perform_endpoint(answerer: Answerer, call: Call) -> Reply:
     """The reply to a call of the kind "endpoint". *answerer*: that of its owner. Raises ExplorerError."""
-    perform = {"encode": perform_encode, "similarity": perform_similarity}.get(call.name)
+    others = {"encode": perform_encode, "encode_tokens": perform_encode_tokens, "similarity": perform_similarity}
+    perform = others.get(call.name)
     value = perform(answerer, call.given) if perform else perform_analysis(answerer, call.name, call.given)
     return json_reply(value)
 
@@ -243,6 +261,21 @@ def perform_encode(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:
     vectors, notes = encode_texts(checkpoint, texts, given["prompt"], **settings)
     title = answerer.registry.title(given["checkpoint"])
     return {"vectors": vectors, "notes": notes, "provenance": provenance(checkpoint, title)}
+
+
+def perform_encode_tokens(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:
+    """The tokens of texts that have a vector, their vectors, and what to know about them."""
+    checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
+    texts = [scrub(text) for text in given["texts"]]
+    made = encode_tokens(checkpoint, texts, given["task"])
+    cut = cut_note([one.encoding for one in made], "text")
+    title = answerer.registry.title(given["checkpoint"])
+    return {
+        "tokens": [[one.encoding.tokens[i] for i in one.positions] for one in made],
+        "vectors": [one.vectors for one in made],
+        "notes": [cut] if cut else [],
+        "provenance": provenance(checkpoint, title),
+    }
 
 
 def perform_similarity(answerer: Answerer, given: dict[str, Any]) -> dict[str, Any]:

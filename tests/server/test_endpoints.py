@@ -23,12 +23,13 @@ from bertexplorer.training.checkpointing import commit
 from bertexplorer.views import VIEWS
 from tests.api.test_analyses import TUNED, alike, asked
 from tests.conftest import ROOT
+from tests.multi_vectors import write_multi_vector
 from tests.runs.running import until
 from tests.server.conftest import Running
 from tests.server.talk import Browser
 from tests.server.test_whole import gradio_mount, run_of
 
-NAMES = {name.replace("-", "_") for name in VIEWS} | {"encode", "similarity", "checkpoints"}
+NAMES = {name.replace("-", "_") for name in VIEWS} | {"encode", "encode_tokens", "similarity", "checkpoints"}
 FEWER_LAYERS = {"attention-flow": {"layer": 2}}
 CODE = "robin-2026"
 MASKED = "Paris is the [MASK] of France."
@@ -103,6 +104,23 @@ def test_vectors_similarities_and_checkpoints_are_those_of_python(client: Client
     cut = client.predict(["word " * 600], api_name="/encode")
     assert "256 tokens that are read, and cut" in cut["notes"][0], "what was cut is announced"
     assert "tiny" in [one["name"] for one in client.predict(api_name="/checkpoints")]
+
+
+def test_the_vectors_of_a_colberts_tokens_are_those_of_python(client: Client, running: Running, tiny: Any) -> None:
+    folder = running.settings.models_dir / "colbert"
+    shutil.copytree(tiny("bert-mlm"), folder)
+    write_multi_vector(folder)
+    texts = ["the cat sat", "a dog, a cat."]
+    for task in ("query", "document"):
+        found = client.predict(texts, task=task, checkpoint="colbert", api_name="/encode_tokens")
+        wanted = Bert(running.library.get("colbert")).encode_tokens(texts, task=task)
+        for tokens, vectors, ours in zip(found["tokens"], found["vectors"], wanted, strict=True):
+            assert len(tokens) == len(ours)
+            np.testing.assert_allclose(vectors, ours, rtol=1e-4, atol=1e-5)
+    with pytest.raises(AppError, match="its files are not those of a ColBERT"):
+        client.predict(texts, api_name="/encode_tokens")
+    with pytest.raises(AppError, match="wanted 50 items or fewer"):
+        client.predict(["a"] * 51, api_name="/encode_tokens")
 
 
 def test_a_word_is_picked_and_hidden_by_its_name(client: Client) -> None:
