@@ -129,13 +129,18 @@ def attention(question: Question, method: Method) -> Attribution:
     alone. Raises ExplorerError if the weights of all heads would not fit into memory."""
     encoding, config = question.encoding, question.checkpoint.config
     check_length(encoding, config.num_layers * config.num_heads)
-    parts = engine.text_positions(encoding) if question.readout.apart else (tuple(range(len(encoding))),)
+    # 1. What is encoded: the whole input, or each text alone.
+    parts = {tuple(range(len(encoding))): encoding}  # positions -> their encoding
+    if question.readout.apart:
+        parts = {tuple(one): engine.select_tokens(encoding, one) for one in engine.text_positions(encoding)}
+    # 2. The attention of the answer's token in each.
     scores = np.zeros(len(encoding))
-    for positions in parts:
-        part_encoding = engine.select_tokens(encoding, positions) if question.readout.apart else encoding
-        head_means = engine.attentions(question.checkpoint, part_encoding).mean(dim=1).numpy()
-        layers = rollout(head_means) if method == "rollout" else head_means
-        weights = layers[-1].mean(axis=0) if question.readout.pooled else layers[-1, question.position]
+    for positions, part in parts.items():
+        layers = engine.attentions(question.checkpoint, part).mean(dim=1).numpy()  # over the heads
+        if method == "rollout":
+            layers = rollout(layers)
+        last = layers[-1]
+        weights = last.mean(axis=0) if question.readout.pooled else last[question.position]
         scores[list(positions)] += weights / len(parts)
     return Attribution(method, scores)
 

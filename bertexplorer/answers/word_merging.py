@@ -33,10 +33,17 @@ def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) ->
 
     def word_of(position: int) -> tuple[int, int]:
         word = encoding.words[position]
-        return (-1, position) if not merge or word is None or frame[position] else (word, 0)
+        if not merge or word is None or frame[position]:
+            return (-1, position)
+        return (word, 0)
 
-    groups = [tuple(group) for _, group in groupby(range(len(encoding)), key=word_of)]
-    return tuple(Unit(label(checkpoint, encoding, g), g, int(g[0] >= second), frame[g[0]]) for g in groups)
+    found = []
+    for _, group in groupby(range(len(encoding)), key=word_of):
+        positions = tuple(group)
+        first = positions[0]
+        side = 1 if first >= second else 0
+        found.append(Unit(label(checkpoint, encoding, positions), positions, side, frame[first]))
+    return tuple(found)
 
 
 def frame_flags(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:

@@ -75,18 +75,27 @@ def find_occurrences(
     sources += [Source(tokenizer.encode(line), label, "own") for label, line in parse_sentences(sentences)]
     samples = [Source(tokenizer.encode(line.text), "", "built-in") for line in BUILT_IN]
     with_samples = least > 1 and len(sources) == 1
+    # 1. The words.
     search_words = parse_words(words) or picked_words(sources[0].encoding)
-    if any(len(word) > MAX_WORD for word in search_words):
-        raise ExplorerError(f"A word of {max(map(len, search_words)):,} characters was given; the limit is {MAX_WORD}.")
-    search_words = search_words or (content_word(tokenizer, [*sources, *(samples if with_samples else [])]),)
+    longest = max(map(len, search_words), default=0)
+    if longest > MAX_WORD:
+        raise ExplorerError(f"A word of {longest:,} characters was given; the limit is {MAX_WORD}.")
+    if not search_words:
+        search_words = (content_word(tokenizer, sources + samples if with_samples else sources),)
+    # 2. Where they are.
     spans, lacking, beyond = gather(tokenizer, sources, search_words)
     if with_samples and len(spans) < least:
-        more, _, _ = gather(tokenizer, samples, search_words)
-        sources, spans = [*sources, *samples], [*spans, *((i + 1, span) for i, span in more)]
+        in_samples, _, _ = gather(tokenizer, samples, search_words)
+        sources += samples
+        spans += [(1 + i, span) for i, span in in_samples]  # behind the text
     if len(spans) < least:
-        searched = "the text or the built-in sentences" if with_samples else "the text"
-        searched = f"any of the {len(sources)} sentences" if sentences.strip() else searched
+        searched = "the text"
+        if sentences.strip():
+            searched = f"any of the {len(sources)} sentences"
+        elif with_samples:
+            searched = "the text or the built-in sentences"
         raise ExplorerError(too_few(search_words, len(spans), beyond, least, searched))
+    # 3. Of the sources, those that have one; the text always.
     matching = list(dict.fromkeys([0, *(i for i, _ in spans)]))
     occurrences = tuple(describe(sources[i], span, matching.index(i)) for i, span in spans)
     return Occurrences(search_words, occurrences, tuple(sources[i].encoding for i in matching), lacking, beyond)
@@ -182,18 +191,26 @@ def gather(
     """((source, span) of every occurrence whose pieces were read, number of sources without any, number of occurrences
     that were not read)."""
     patterns = [word_pattern(tokenizer, word) for word in words]
-    spans_by_source: list[tuple[int, Span]] = []
-    lacking = beyond = 0
-    for source_index, source in enumerate(sources):
-        with_masks = tokenizer.special.get("mask") in words  # picked
-        texts = source.encoding.texts if with_masks else without_masks(tokenizer, source.encoding)
-        spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
-        ends = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]
-        read_spans = [span for span in spans if span.start < ends[span.side] and piece_positions(source.encoding, span)]
-        spans_by_source += [(source_index, span) for span in read_spans]
+    masks_count = tokenizer.special.get("mask") in words  # one was picked
+    found: list[tuple[int, Span]] = []
+    lacking = 0
+    beyond = 0
+    for index, source in enumerate(sources):
+        encoding = source.encoding
+        texts = encoding.texts if masks_count else without_masks(tokenizer, encoding)
+        spans: set[Span] = set()
+        for side, text in enumerate(texts):
+            for pattern in patterns:
+                spans.update(Span(side, *match.span()) for match in pattern.finditer(text))
+        ends = [0, 0]  # of what was read of each text
+        for piece in filter(None, encoding.spans):
+            if piece.side in (0, 1):
+                ends[piece.side] = max(ends[piece.side], piece.end)
+        read = [span for span in spans if span.start < ends[span.side] and piece_positions(encoding, span)]
+        found += [(index, span) for span in sorted(read)]
         lacking += not spans
-        beyond += len(spans) - len(read_spans)
-    return spans_by_source, lacking, beyond
+        beyond += len(spans) - len(read)
+    return found, lacking, beyond
 
 
 def describe(source: Source, span: Span, index: int) -> Occurrence:

@@ -27,15 +27,20 @@ class Call:
     @property
     def routing_key(self) -> tuple[str, str]:
         """(checkpoint, text), by which a replica is chosen. Both are "" for an invalid request, which will fail."""
-        fields = self.given if isinstance(self.given, dict) else {}
-        of_page = self.kind in ("view", "export")
-        if of_page and isinstance(link := fields.get("link"), str):
-            fields = {name: values[0] for name, values in parse_qs(link.removeprefix("?")).items()}
-        elif of_page:
-            fields = state if isinstance(state := fields.get("state"), dict) else {}
-        values = [fields.get(name) for name in ("checkpoint", "text", "pair")]
-        checkpoint, *texts = (value if isinstance(value, str) else "" for value in values)
-        return checkpoint.strip(), "\0".join(texts)
+        fields = self.given
+        if self.kind in ("view", "export") and isinstance(fields, dict):  # of the page: a link or a state
+            link = fields.get("link")
+            fields = fields.get("state")
+            if isinstance(link, str):
+                fields = {name: values[0] for name, values in parse_qs(link.removeprefix("?")).items()}
+        if not isinstance(fields, dict):
+            return "", ""
+        texts = []
+        for name in ("checkpoint", "text", "pair"):
+            value = fields.get(name)
+            texts.append(value if isinstance(value, str) else "")
+        checkpoint, first, second = texts
+        return checkpoint.strip(), f"{first}\0{second}"
 
 
 @dataclass(frozen=True)

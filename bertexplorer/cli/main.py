@@ -101,21 +101,25 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
 def list_checkpoints(library: CheckpointRegistry, as_json: bool) -> int:
     offline = library.offline()
-    rows: list[dict[str, Any]] = [
-        {
-            "checkpoint": entry.name,
-            "parameters": f"{entry.parameters:g} M",
-            "size": f"{entry.megabytes:g} MB",
-            "heads": ", ".join(entry.heads),
-            "licence": entry.licence,
-            "on this disk": "yes" if entry.name in offline else "no",
-            "run": "",
-        }
-        for entry in CATALOGUE
-    ]
-    others = [(name, "") for name in offline if name not in {entry.name for entry in CATALOGUE}]
-    others += [(name, title) for title, name in library.trained()]
+    rows: list[dict[str, Any]] = []
+    for entry in CATALOGUE:
+        rows.append(
+            {
+                "checkpoint": entry.name,
+                "parameters": f"{entry.parameters:g} M",
+                "size": f"{entry.megabytes:g} MB",
+                "heads": ", ".join(entry.heads),
+                "licence": entry.licence,
+                "on this disk": "yes" if entry.name in offline else "no",
+                "run": "",
+            }
+        )
     empty = dict.fromkeys(rows[0], "")
-    rows += [{**empty, "checkpoint": name, "on this disk": "yes", "run": title} for name, title in others]
+    catalogued = {entry.name for entry in CATALOGUE}
+    for name in offline:
+        if name not in catalogued:
+            rows.append({**empty, "checkpoint": name, "on this disk": "yes"})
+    for title, name in library.trained():
+        rows.append({**empty, "checkpoint": name, "on this disk": "yes", "run": title})
     print(json.dumps(rows, indent=2, ensure_ascii=False) if as_json else as_table(rows))
     return 0

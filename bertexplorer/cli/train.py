@@ -82,8 +82,15 @@ def create_run(options: argparse.Namespace, find: Callable[[str], Path], runs: P
     """Create the folder of a new run. Problems with rows are printed to stderr."""
     if not options.task or not options.data:
         raise ExplorerError("Name the folder of a run to resume it, or --task and --data to start one.")
-    values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(options, s.name)) is not None}
-    table = read_collection(options.data, options.task) if len(options.data) > 1 else read_table(options.data[0])
+    values = {}
+    for setting in option_specs(specs.Tuning):
+        value = getattr(options, setting.name)
+        if value is not None:
+            values[setting.name] = value
+    if len(options.data) > 1:
+        table = read_collection(options.data, options.task)
+    else:
+        table = read_table(options.data[0])
     folder = write_run(
         Path(options.out) if options.out else runs / secrets.token_hex(16),
         options.task,

@@ -95,10 +95,14 @@ def comparison_tables(
     view: View, names: Sequence[str], results: Sequence[ViewResult], checkpoints: Sequence[Checkpoint], own: int = 0
 ) -> dict[str, list[dict[str, Any]]]:
     """The tables of several results, each row with the side that it belongs to, and what the analysis compares."""
-    sides = [*zip(names, (tables(view, result) for result in results), strict=True)]
-    joined = {table: [{"side": name, **row} for name, each in sides for row in each[table]] for table in sides[own][1]}
-    made = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
-    tables_of_all = {"sides": made, **joined}
+    sides = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
+    tables_of_all: dict[str, list[dict[str, Any]]] = {"sides": sides}
+    tables_of_each = [tables(view, result) for result in results]
+    for table in tables_of_each[own]:
+        joined = []
+        for name, each in zip(names, tables_of_each, strict=True):
+            joined += [{"side": name, **row} for row in each[table]]
+        tables_of_all[table] = joined
     if isinstance(view.analysis, HasComparisonTables):
         tables_of_all |= view.analysis.comparison_tables(names, results, own)
     return tables_of_all

@@ -63,14 +63,17 @@ class LessonCatalogue:
     @cached_property
     def files(self) -> dict[str, Path]:
         """Slug -> file, in the order of their numbers, without translations."""
-        numbered = [
-            (int(match[1]), match[2], path)
-            for folder in self.folders
-            for path in sorted(folder.glob("*.md"))
-            if (match := NAME.fullmatch(path.name)) and not match[3]
-        ]
-        found = {slug: path for _, slug, path in sorted(numbered, key=lambda item: item[0])}
-        return found if self.chosen is None else {slug: found[slug] for slug in self.chosen}
+        numbered = []
+        for folder in self.folders:
+            for path in sorted(folder.glob("*.md")):
+                match = NAME.fullmatch(path.name)
+                if match and not match[3]:  # else a translation
+                    numbered.append((int(match[1]), match[2], path))
+        numbered.sort(key=lambda item: item[0])
+        found = {slug: path for _, slug, path in numbered}
+        if self.chosen is not None:
+            return {slug: found[slug] for slug in self.chosen}
+        return found
 
     def only(self, slugs: Sequence[str]) -> LessonCatalogue:
         """The lessons *slugs* of these, in that order. Raises ExplorerError for one that does not exist."""
@@ -86,13 +89,15 @@ class LessonCatalogue:
     @cached_property
     def by_view(self) -> dict[str, list[dict[str, str]]]:
         """View -> the lessons that show it, first those that show it in most blocks."""
-        uses = [
-            (view, times, {"slug": slug, "title": lesson.title})
-            for slug, lesson in self.lessons.items()
-            for view, times in Counter(view for block in lesson.blocks for view in views_of(block)).items()
-        ]
+        uses = []
+        for slug, lesson in self.lessons.items():
+            times = Counter[str]()
+            for block in lesson.blocks:
+                times.update(views_of(block))
+            uses += [(view, count, {"slug": slug, "title": lesson.title}) for view, count in times.items()]
+        uses.sort(key=lambda use: -use[1])
         lessons_of: dict[str, list[dict[str, str]]] = {}
-        for view, _, entry in sorted(uses, key=lambda use: -use[1]):
+        for view, _, entry in uses:
             lessons_of.setdefault(view, []).append(entry)
         return lessons_of
 

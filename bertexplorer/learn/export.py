@@ -27,11 +27,11 @@ def gift(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: s
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
             facts = grading.facts_for(answerer, block.link, opening, checkpoint)
-            answers = "\n".join(f"  {line}" for line in gift_answers(block, facts))
-            parts += [
-                f"::{escape_gift(f'{lesson.slug}-{block.id}')}:: {escape_gift(quoted(block.prompt))} {{\n{answers}\n}}",
-                "",
-            ]
+            name = escape_gift(f"{lesson.slug}-{block.id}")
+            question = escape_gift(quoted(block.prompt))
+            parts.append(f"::{name}:: {question} {{")
+            parts += [f"  {line}" for line in gift_answers(block, facts)]
+            parts += ["}", ""]
     return "\n".join(parts)
 
 

@@ -262,11 +262,11 @@ def format_value(value: Value, form: str = "", beside: Sequence[float] = ()) -> 
     if isinstance(value, bool):
         return "yes" if value else "no"
     limits = [limit for limit in beside if limit != value]
-    texts = [format_number(value, form, more) for more in range(MORE_DIGITS + 1)]
-    differ = [
-        text for more, text in enumerate(texts) if text not in [format_number(limit, form, more) for limit in limits]
-    ]
-    return differ[0] if differ else texts[0]
+    for more in range(MORE_DIGITS + 1):
+        text = format_number(value, form, more)
+        if text not in [format_number(limit, form, more) for limit in limits]:
+            return text
+    return format_number(value, form)  # more digits would not help
 
 
 def format_number(value: float, form: str, more: int = 0) -> str:

@@ -132,12 +132,12 @@ def number(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     key = number_key(block, facts)
     typed = min(readings(answer, block.prompt), key=lambda reading: abs(reading - key))
     right = abs(typed - key) <= tolerance(block, key) + 1e-12
-    text = "" if right else next((item.feedback for item in block.items if within(item, typed)), "")
+    text = ""
+    if not right:
+        text = "Too low." if typed < key else "Too high."
+        text = next((item.feedback for item in block.items if item.feedback and within(item, typed)), text)
     done = right or last
-    direction = ""
-    if not right and not text:
-        direction = "Too low." if typed < key else "Too high."
-    return Grade(right, text or direction, done, format_answer(key, block.prompt) if done else "")
+    return Grade(right, text, done, format_answer(key, block.prompt) if done else "")
 
 
 def find(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
@@ -234,9 +234,12 @@ def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
     a value."""
     if not any(item.value for item in block.items):
         return ()
-    values = [Expression.read(item.value, facts).number(facts) if item.value else None for item in block.items]
-    rest = max(0.0, 1 - sum(value for value in values if value is not None))
-    return tuple(rest if value is None else value for value in values)
+    given = {}
+    for place, item in enumerate(block.items):
+        if item.value:
+            given[place] = Expression.read(item.value, facts).number(facts)
+    rest = max(0.0, 1 - sum(given.values()))
+    return tuple(given.get(place, rest) for place in range(len(block.items)))
 
 
 def tokens_of(answerer: Answerer, state: State) -> list[str]:

@@ -378,12 +378,17 @@ def side_names(results: Sequence[Result]) -> tuple[str, ...]:
     """A name for each result: its checkpoint, its text, or the last option in which all differ; else its number."""
     options = [asdict(result.options) for result in results]
     candidates = [
-        tuple(result.checkpoint.name for result in results),
-        tuple(result.text.first for result in results),
-        *(tuple(f"{name} {values[name]}" for values in options) for name in reversed(options[0])),
-        ("first", "second") if len(results) == 2 else tuple(f"result {number + 1}" for number in range(len(results))),
+        [result.checkpoint.name for result in results],
+        [result.text.first for result in results],
     ]
-    return next(names for names in candidates if len(set(names)) == len(names))
+    for name in reversed(options[0]):
+        candidates.append([f"{name} {values[name]}" for values in options])
+    for names in candidates:
+        if len(set(names)) == len(names):
+            return tuple(names)
+    if len(results) == 2:
+        return ("first", "second")
+    return tuple(f"result {number}" for number in range(1, len(results) + 1))
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:

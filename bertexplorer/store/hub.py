@@ -252,17 +252,20 @@ def upload(folder: Path, repo: str, token: str) -> str:
 def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
     """The safetensors weights, else, if *pickles* are allowed, pytorch_model.bin, as one file or in shards; and the
     small files, with those of a sentence encoder. Raises ExplorerError if something necessary is missing."""
-    bins = weight_files(sizes, *PICKLED)
-    weights = weight_files(sizes) or (bins if pickles else [])
+    weights = weight_files(sizes)
+    pickled = weight_files(sizes, *PICKLED)
+    if not weights and pickles:
+        weights = pickled
     if not weights:
         others = ", ".join(name for name in sizes if name.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
-        lack = "no model.safetensors" if bins else "neither model.safetensors nor pytorch_model.bin"
-        advice = (
-            "This server does not convert pytorch_model.bin; its operator can allow that with "
-            "BERTEXPLORER_PICKLE=convert."
-            if bins
-            else "Choose another one."
-        )
+        lack = "neither model.safetensors nor pytorch_model.bin"
+        advice = "Choose another one."
+        if pickled:
+            lack = "no model.safetensors"
+            advice = (
+                "This server does not convert pytorch_model.bin; its operator can allow that with "
+                "BERTEXPLORER_PICKLE=convert."
+            )
         raise ExplorerError(f"{repo} has {lack} (it has {others}). {advice}")
     if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
         missing = "tokenizer" if "config.json" in sizes else "config.json"

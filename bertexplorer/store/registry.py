@@ -235,13 +235,15 @@ class CheckpointRegistry:
         """The checkpoints of the training that *name* belongs to, in order; [] if it belongs to none."""
         if name.startswith("run:") and not self.may_open(name):
             return []
-        if published := series_of(name):
+        published = series_of(name)
+        if published:
             megabytes = max(BY_NAME[step].megabytes for step in published if step in BY_NAME)
-            folders = {step: hub_cache.find_cached(step) for step in published}
-            return [
-                SavedCheckpoint(step, label, folders[step] or Path(), 0.0 if folders[step] else megabytes)
-                for step, label in published.items()
-            ]
+            saved = []
+            for step, label in published.items():
+                folder = hub_cache.find_cached(step)
+                to_fetch = 0.0 if folder else megabytes
+                saved.append(SavedCheckpoint(step, label, folder or Path(), to_fetch))
+            return saved
         return catalogue.snapshot_series(name) or trained.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -251,33 +251,43 @@ def read_rows(text: str, delimiter: str, most: int) -> tuple[list[tuple[int, lis
     """(the rows, each with its line, how quotes were read and which rows were left out). In a file of one column, a row
     that is not valid CSV is a text as it stands. Each line is one text where the commas are those of sentences: the
     rows differ in width, and no column has a usual name or there is only one."""
+    # 1. The records: a list of cells, or what is wrong with the row.
     first_records, remaining, note = best_reading(text, delimiter, most + 2)
-    records = list(first_records)
-    filled = sum(isinstance(row, list) and any(row) for _, _, row in records)
-    for record in remaining:
-        records.append(record)
-        filled += isinstance(record[2], list) and any(record[2])
+    rows: list[tuple[int, list[str]]] = []
+    broken: list[tuple[int, str]] = []
+    filled = 0
+    for number, _, cells in chain(first_records, remaining):
+        if isinstance(cells, str):
+            broken.append((number, cells))
+            continue
+        rows.append((number, cells))
+        filled += any(cells)
         if filled > most + 1:  # one may be the header
             raise ExplorerError(f"The table has more than {most:,} lines, which is the limit. Give part of it.")
-    rows = [(number, row) for number, _, row in records if isinstance(row, list)]
-    full = [row for _, row in rows if any(cell.strip() for cell in row)]
+    # 2. Files of which each line is a text.
+    full = [cells for _, cells in rows if any(cell.strip() for cell in cells)]
     first = full[0] if full else []
     named = has_known_name(first)
-    if len({len(row) for row in full}) > 1 and (len(first) == 1 or (delimiter == "," and not named)):
+    widths = {len(cells) for cells in full}
+    if len(widths) > 1 and (len(first) == 1 or (delimiter == "," and not named)):
         return [(number, [line]) for number, line in enumerate(split_lines(text), 1)], ""
     if delimiter == NO_DELIMITER:
         lines = split_lines(text)
-        return [(number, row if isinstance(row, list) else [lines[number - 1]]) for number, _, row in records], note
-    wide = [row for row in full if len(row) > len(first)] if named else []
-    if wide:
-        note += f"; {count_rows(wide)} with more cells than the first row left out (“{' '.join(wide[0])[:40]}”)"
-    if broken := [f"line {number:,}: {row}" for number, _, row in records if isinstance(row, str)]:
-        note += f"; {count_rows(broken)} left out ({'; '.join(broken[:3])}{'; …' if len(broken) > 3 else ''})"
-    return [(number, row) for number, row in rows if len(row) <= len(first)] if named else rows, note
-
-
-def count_rows(rows: Sequence[object]) -> str:
-    return counted(len(rows), "row")
+        rows += [(number, [lines[number - 1]]) for number, _ in broken]
+        return sorted(rows, key=lambda row: row[0]), note
+    # 3. Tables, whose first row says how many cells a row has.
+    if named:
+        wide = [cells for cells in full if len(cells) > len(first)]
+        rows = [(number, cells) for number, cells in rows if len(cells) <= len(first)]
+        if wide:
+            title = " ".join(wide[0])[:40]
+            note += f"; {counted(len(wide), 'row')} with more cells than the first row left out (“{title}”)"
+    if broken:
+        reasons = "; ".join(f"line {number:,}: {what}" for number, what in broken[:3])
+        if len(broken) > 3:
+            reasons += "; …"
+        note += f"; {counted(len(broken), 'row')} left out ({reasons})"
+    return rows, note
 
 
 def split_lines(text: str) -> list[str]:

@@ -25,35 +25,48 @@ def draw(fig: Chart, mark: Bars, place: Place) -> None:
     values = [bar.value for bar in mark.bars]
     rows = list(range(len(values)))
     # 1. The bars: pale ones behind, the values with their intervals, and ticks across them.
-    wide = {"width": 0.3 if mark.above else 0.72}
-    if any(bar.behind is not None for bar in mark.bars):
-        behind = [bar.behind for bar in mark.bars]
-        paler = {"color": [COLOURS[bar.tone] for bar in mark.bars], "opacity": FAINT}
-        fig.add_trace({**kit.bars(behind, None, hoverinfo="skip", **wide), "marker": paler}, **panel)
-        wide = {"width": wide["width"] / 2}
+    width = 0.3 if mark.above else 0.72
     colours = [COLOURS[bar.tone] for bar in mark.bars]
-    hovers = [hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars]
-    texts = None if mark.above else [safe(bar.text) for bar in mark.bars]
-    more = {"error_x": interval(mark)} if any(bar.low is not None for bar in mark.bars) else {}
-    bars = kit.bars(values, colours, text=texts, hover=hovers, **wide, **more)
+    if any(bar.behind is not None for bar in mark.bars):
+        behind = kit.bars([bar.behind for bar in mark.bars], None, hoverinfo="skip", width=width)
+        behind["marker"] = {"color": colours, "opacity": FAINT}
+        fig.add_trace(behind, **panel)
+        width /= 2
+    bars = kit.bars(
+        values,
+        colours,
+        text=None if mark.above else [safe(bar.text) for bar in mark.bars],
+        hover=[hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars],
+        width=width,
+    )
+    if any(bar.low is not None for bar in mark.bars):
+        bars["error_x"] = interval(mark)
     if any(bar.faint for bar in mark.bars):
         bars["marker"] = {**bars["marker"], "opacity": [FAINT if bar.faint else 1.0 for bar in mark.bars]}
     fig.add_trace(bars, **panel)
-    ticks = [(row, tick) for row, bar in enumerate(mark.bars) for tick in bar.ticks]
-    if ticks:
-        symbol = {
-            "symbol": "line-ns-open",
-            "size": 16,
-            "line": {"width": 2},
-            "color": [COLOURS[t.tone] for _, t in ticks],
-        }
-        x, y = [tick.value for _, tick in ticks], [row for row, _ in ticks]
-        fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
-    # 2. The labels, and the scale.
-    numbers = [*values, *[tick.value for _, tick in ticks], *[bar.high or 0.0 for bar in mark.bars]]
-    low, high = kit.from_zero([*numbers, mark.low or 0.0, mark.high or 0.0])
+    ticks_x: list[float] = []
+    ticks_y: list[int] = []
+    tick_colours: list[str] = []
+    for row, bar in enumerate(mark.bars):
+        for tick in bar.ticks:
+            ticks_x.append(tick.value)
+            ticks_y.append(row)
+            tick_colours.append(COLOURS[tick.tone])
+    if ticks_x:
+        symbol = {"symbol": "line-ns-open", "size": 16, "line": {"width": 2}, "color": tick_colours}
+        fig.add_scatter(x=ticks_x, y=ticks_y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
+
+    # 2. The scale.
+    numbers = [*values, *ticks_x, *[bar.high or 0.0 for bar in mark.bars], mark.high or 0.0]
+    least = min([0.0, *numbers, mark.low or 0.0])
     if mark.above or mark.axis:  # no words beside the ends
-        low, high = min([0.0, *numbers, mark.low or 0.0]), max([*numbers, mark.high or 0.0]) * 1.02 or 1.0
+        low, high = least, max(numbers) * 1.02 or 1.0
+    else:
+        low, high = kit.from_zero([*numbers, mark.low or 0.0])
+    form = {"tickformat": ".0%"} if mark.unit == "share" else {}
+    fig.update_xaxes(range=[low, high], visible=mark.axis, fixedrange=True, **form, **panel)
+
+    # 3. The labels.
     if mark.above:
         names = [safe(clip(bar.label.replace("\n", " "), LONG)) for bar in mark.bars]
         words = [f"{name}  {safe(bar.text)}".rstrip() for name, bar in zip(names, mark.bars, strict=True)]
@@ -62,12 +75,10 @@ def draw(fig: Chart, mark: Bars, place: Place) -> None:
     else:
         names = [label(bar.label, LETTERS) for bar in mark.bars]
         fig.update_yaxes(**kit.down(names, mono=14 if mark.tokens else 0), **panel)
-    form = {"tickformat": ".0%"} if mark.unit == "share" else {}
-    fig.update_xaxes(range=[low, high], visible=mark.axis, fixedrange=True, **form, **panel)
 
 
 def interval(mark: Bars) -> dict[str, object]:
     """The intervals as plotly's error bars."""
-    high = [(bar.value if bar.high is None else bar.high) - bar.value for bar in mark.bars]
-    low = [bar.value - (bar.value if bar.low is None else bar.low) for bar in mark.bars]
+    high = [0.0 if bar.high is None else bar.high - bar.value for bar in mark.bars]
+    low = [0.0 if bar.low is None else bar.value - bar.low for bar in mark.bars]
     return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}

@@ -39,32 +39,30 @@ def above(mark: Cells) -> int:
 
 def draw(fig: Chart, mark: Cells, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
+    letters = 14 if mark.tokens else LETTERS
+    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
+    columns = [label(name.replace("\n", " "), 14) for name in mark.columns]
+    many = bool(columns) and max(len(rows), len(columns)) > MOST
+
+    # 1. The cells, with frames and crosses.
     values = np.asarray(mark.values)
     if values.dtype.kind != "f":
         values = values.astype(float)
     low, high = ends(mark, values)
-    # 1. The cells, with frames and crosses.
-    text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text] if mark.text else None
-    hovers = [[hover(words) for words in line] for line in mark.hover] if mark.hover else None
-    if mark.numbers is not None:
-        hovers = [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
-    tip: kit.Part = {}
+    text = None
+    if mark.text:
+        text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text]
+    more: kit.Part = {"hoverongaps": False, "textfont": kit.ink(12)}
+    if mark.palette in ("root", "strong", "groups"):
+        more["textfont"] = {"size": 12}  # plotly takes an ink that the cell's colour lets one read
     if mark.verb:
         form = ".1%" if mark.unit == "share" else ".3~f"
-        tip = {"hovertemplate": f"%{{y}} {mark.verb} %{{x}}: %{{z:{form}}}<extra></extra>"}
-    letters = 14 if mark.tokens else LETTERS
-    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
-    columns = [label(name.replace("\n", " "), 14) for name in mark.columns]
-    many = columns and max(len(rows), len(columns)) > MOST
+        more["hovertemplate"] = f"%{{y}} {mark.verb} %{{x}}: %{{z:{form}}}<extra></extra>"
     if many:
-        tip |= {"x": distinct(columns), "y": distinct(rows)}
-    style = {"textfont": {"size": 12} if mark.palette in ("root", "strong", "groups") else kit.ink(12)}
+        more |= {"x": distinct(columns), "y": distinct(rows)}
     gap = 2 if values.shape[1] <= 100 else 0
-    colours = PALETTES[mark.palette]
-    fig.add_trace(
-        kit.cells(values, colours, low, high, text=text, hover=hovers, gap=gap, hoverongaps=False, **style, **tip),
-        **panel,
-    )
+    trace = kit.cells(values, PALETTES[mark.palette], low, high, text=text, hover=tips(mark), gap=gap, **more)
+    fig.add_trace(trace, **panel)
     for i, j in mark.framed:
         box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
         fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box, **panel)
@@ -73,16 +71,33 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         x, y = [j for _, j in mark.crossed], [i for i, _ in mark.crossed]
         fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
     # 2. The names of rows and columns.
+    draw_axes(fig, mark, rows, columns, many, panel)
+
+
+def draw_axes(fig: Chart, mark: Cells, rows: list[str], columns: list[str], many: bool, panel: kit.Part) -> None:
+    """Write the names. *many*: too many for all of them; plotly then leaves some out."""
     font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
-    down = {"autorange": "reversed", "showgrid": False} if many else kit.down(rows)
-    fig.update_yaxes({**down, **font}, **panel)
-    if mark.columns:
-        names = {} if many else kit.ticks(columns)
-        level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
-        angle = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
-        fig.update_xaxes({**angle, **names, **font}, **panel)
+    if many:
+        fig.update_yaxes({"autorange": "reversed", "showgrid": False, **font}, **panel)
     else:
+        fig.update_yaxes({**kit.down(rows), **font}, **panel)
+    if not mark.columns:
         fig.update_xaxes(visible=False, **panel)
+        return
+    level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
+    axis = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
+    if not many:
+        axis |= kit.ticks(columns)
+    fig.update_xaxes({**axis, **font}, **panel)
+
+
+def tips(mark: Cells) -> list[list[str]] | None:
+    """What the pointer shows at each cell; None if it shows the value alone."""
+    if mark.numbers is not None:
+        return [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
+    if mark.hover:
+        return [[hover(words) for words in line] for line in mark.hover]
+    return None
 
 
 def distinct(names: list[str]) -> list[str]:

@@ -49,16 +49,16 @@ def draw(fig: Chart, mark: Lines, place: Place) -> None:
     # 3. The names next to the ends of the lines.
     if not named:
         return
-    last = [finite[-1] if (finite := finite_values(line)) else 0.0 for line in named]
+    heights = []
+    for line in named:
+        last = (finite_values(line) or [0.0])[-1]
+        heights.append(float(np.log10(max(1.0, last))) if mark.scale == "rank" else last)
     names = [label(line.name if line.end is None else line.end, LETTERS) for line in named]
     colours = [COLOURS[line.tone] for line in named]
     x = len(mark.steps) - 1 + kit.room(len(mark.steps)) if mark.steps else REACH * reach
+    trace = kit.line_names(x, heights, names, colours, ends, place.height)
     if mark.scale == "rank":
-        exponents = [float(np.log10(max(1.0, value))) for value in last]
-        trace = kit.line_names(x, exponents, names, colours, ends, place.height)
         trace["y"] = [10**exponent for exponent in trace["y"]]
-    else:
-        trace = kit.line_names(x, last, names, colours, ends, place.height)
     fig.add_trace(trace, **panel)
 
 
