@@ -76,7 +76,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     # 2. Which of them are the occurrences, and which are other words of one piece
     path_rows = []
-    in_paths = set()
+    in_paths: set[tuple[int, int]] = set()  # (text, position)
     for occurrence in followed:
         path_rows.append(words.index((occurrence.encoding_index, occurrence.positions)))
         in_paths.update((occurrence.encoding_index, i) for i in occurrence.positions)
