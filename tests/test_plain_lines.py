@@ -45,7 +45,7 @@ def is_condition(node: ast.AST) -> bool:
 
 FORBIDDEN = {
     "nested conditional expressions": (nested_conditionals, 0),
-    "assignments of three names": (packed_assignments, 3),  # swaps, which need it
+    "assignments of three names": (packed_assignments, 0),
     "products with a condition": (products_with_a_condition, 1),  # a sum of flags
 }
 

@@ -97,7 +97,9 @@ class Classroom:
             self.make_space(teacher, origin)
             code = self.free_code()
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, lecture=lecture)
-            room.checkpoint, room.clock, room.origin = checkpoint, self.clock, origin
+            room.checkpoint = checkpoint
+            room.clock = self.clock
+            room.origin = origin
             rows = [astuple(question) for question in questions]
             about = {"teacher": teacher, "lesson": lesson, "language": language, "lecture": lecture}
             about |= {"checkpoint": checkpoint, "origin": origin}

@@ -36,7 +36,9 @@ def watched() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    work, done, started = Work(), threading.Event(), time.monotonic()
+    work = Work()
+    done = threading.Event()
+    started = time.monotonic()
 
     def watch() -> None:
         while not done.wait(EVERY_S):

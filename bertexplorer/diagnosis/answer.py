@@ -66,8 +66,8 @@ class VectorDiagnosis:
     def rows(self) -> list[dict[str, Any]]:
         """The nearest recipes, each with its distance on both halves of the texts."""
         return [
-            {"recipe": one.said, "distance, found": one.found, "distance, confirmed": one.confirmed}
-            for one in self.nearest
+            {"recipe": recipe.said, "distance, found": recipe.found, "distance, confirmed": recipe.confirmed}
+            for recipe in self.nearest
         ]
 
     def __repr__(self) -> str:
@@ -79,39 +79,37 @@ def diagnose(checkpoint: Checkpoint, given: Given, prompt: str | None = None) ->
     ExplorerError as `search` does."""
     found = search(checkpoint, given, prompt)
     own = sentence_encoder_of(checkpoint, "own")
-    layers, dense = checkpoint.config.num_layers, len(dense_layers(own))
-    from_files = checkpoint.sentence_encoder is not None
-    outcome: Outcome = "none"
+    layers = checkpoint.config.num_layers
+    words = Words(checkpoint, given, found, layers, dense=len(dense_layers(own)))
+    outcome: Outcome
     recipe: Recipe | None = None
     changed: list[str] = []
     as_files = False
     if found.tied:
         recipe = found.tied[0].recipe
-        changed = differences(recipe, found.own, layers, from_files)
+        changed = differences(recipe, found.own, layers, from_files=checkpoint.sentence_encoder is not None)
         as_files = not changed
-        outcome = "several" if len(found.tied) > 1 and not as_files else "named"
+        if as_files:
+            outcome, said = "named", words.as_files(recipe)
+        elif len(found.tied) == 1:
+            outcome, said = "named", words.another(recipe, changed)
+        else:
+            outcome, said = "several", words.several()
     elif found.order:
-        outcome = "shuffled"
-    words = Words(checkpoint, given, found, layers, dense)
-    if outcome == "named" and recipe:
-        said = words.as_files(recipe) if as_files else words.another(recipe, changed)
-    elif outcome == "several":
-        said = words.several()
-    elif outcome == "shuffled":
-        said = words.shuffled()
+        outcome, said = "shuffled", words.shuffled()
     else:
-        said = words.none()
+        outcome, said = "none", words.none()
     return VectorDiagnosis(
-        said,
-        outcome,
-        as_files,
-        recipe,
-        found.own,
-        words.nearest(),
-        tuple(changed),
-        given.notes,
-        tuple(words.unseen(recipe)),
-        tuple(found.order),
+        said=said,
+        found=outcome,
+        as_files=as_files,
+        recipe=recipe,
+        own=found.own,
+        nearest=words.nearest(),
+        differences=tuple(changed),
+        left_out=given.notes,
+        unseen=tuple(words.unseen(recipe)),
+        order=tuple(found.order),
     )
 
 
@@ -122,41 +120,47 @@ class Words:
     checkpoint: Checkpoint
     given: Given
     found: Found
-    layers: int
-    dense: int
+    layers: int  # of the encoder
+    dense: int  # dense layers in its files
 
     @property
     def confirmed(self) -> str:
         """How many texts confirm the recipe, and how far it is ahead."""
-        rows, best = self.found.rows, self.found.tied[0]
+        rows = self.found.rows
+        best = self.found.tied[0]
         confirming = [*rows.confirming, *rows.long_confirming]
         were = "was" if len(confirming) == 1 else "were"
         sentence = f"Confirmed on {counted(len(confirming), 'text')} that {were} not used to find it"
-        behind = [one for one in self.found.nearest if best.is_ahead(one, self.given.floor)]
+        behind = [candidate for candidate in self.found.nearest if best.is_ahead(candidate, self.given.floor)]
         if not behind:
             return f"{sentence}."
-        ours, second = best.mean(confirming), min(one.mean(rows.all) for one in behind)
+        ours = best.mean(confirming)
+        second = min(candidate.mean(rows.all) for candidate in behind)
         return f"{sentence}: the distance (1 - cosine) is {number(ours)}, of the next recipe {number(second)}."
 
     def nearest(self) -> tuple[NearRecipe, ...]:
-        """The recipes to list: the nearest, and that of the files."""
-        found, rows = self.found, self.found.rows
-        listed = sorted(found.nearest[:SHOWN], key=lambda one: (one not in found.nearest[:1], one.mean(rows.all)))
+        """The recipes to list: the nearest of all first, and that of the files."""
+        found = self.found
+        rows = found.rows
+        listed = found.nearest[:1]
+        listed += sorted(found.nearest[1:SHOWN], key=lambda candidate: candidate.mean(rows.all))
         if found.own_candidate and found.own_candidate not in listed:
             listed.append(found.own_candidate)
-        fitting = [(one.recipe.reading, key_of(one.recipe)) for one in found.tied]
+        fitting = [(candidate.recipe.reading, key_of(candidate.recipe)) for candidate in found.tied]
         own = replace(found.own, scaling="")
         result = []
-        for one in listed:
-            is_own = one is found.own_candidate
-            beside = describe_beside(one.recipe, own, self.layers, self.dense)
+        for candidate in listed:
+            recipe = candidate.recipe
+            beside = ""
+            if candidate is not found.own_candidate:
+                beside = describe_beside(recipe, own, self.layers, self.dense)
             result.append(
                 NearRecipe(
-                    self.describe(one.recipe),
-                    "" if is_own else beside,
-                    one.mean([*rows.finding, *rows.long_finding]),
-                    one.mean([*rows.confirming, *rows.long_confirming]),
-                    (one.recipe.reading, key_of(one.recipe)) in fitting,
+                    said=self.describe(recipe),
+                    beside=beside,
+                    found=candidate.mean([*rows.finding, *rows.long_finding]),
+                    confirmed=candidate.mean([*rows.confirming, *rows.long_confirming]),
+                    fits=(recipe.reading, key_of(recipe)) in fitting,
                 )
             )
         return tuple(result)
@@ -173,6 +177,7 @@ class Words:
         return " ".join(parts)
 
     def as_files(self, recipe: Recipe) -> str:
+        """That the vectors are made as the files say."""
         name = self.checkpoint.name
         if self.checkpoint.sentence_encoder is None:
             said = f"These are vectors of {name}, whose files name no pooling: {self.describe(recipe)}."
@@ -181,21 +186,25 @@ class Words:
         return joined(said, self.precise(recipe), self.confirmed)
 
     def another(self, recipe: Recipe, changed: list[str]) -> str:
+        """That another recipe makes the vectors, and what it changes."""
         said = f"These are vectors of {self.checkpoint.name}, made in another way than its files say."
         if self.checkpoint.sentence_encoder is None:
             said = f"These are vectors of {self.checkpoint.name}."
         return joined(said, *changed, self.precise(recipe), self.confirmed)
 
     def several(self) -> str:
+        """That several recipes make the vectors, the first ones in words."""
         tied = self.found.tied
-        listed = "; or ".join(self.describe(one.recipe) for one in tied[:3])
-        more = f"; or one of {len(tied) - 3:,} more" if len(tied) > 3 else ""
+        listed = [self.describe(candidate.recipe) for candidate in tied[:3]]
+        if len(tied) > 3:
+            listed.append(f"one of {len(tied) - 3:,} more")
         return (
             f"{len(tied):,} recipes of {self.checkpoint.name} give these vectors, and the texts do not tell them "
-            f"apart: {listed}{more}. Give more texts."
+            f"apart: {'; or '.join(listed)}. Give more texts."
         )
 
     def shuffled(self) -> str:
+        """That the texts have each other's vectors, with an example."""
         text, vector = next((text, vector) for text, vector in self.found.order if text != vector)
         return (
             f"The vectors are those of {self.checkpoint.name}, in another order than the texts: the vector of text "
@@ -203,12 +212,14 @@ class Words:
         )
 
     def none(self) -> str:
-        name, best = self.checkpoint.name, next(iter(self.found.nearest), None)
-        if best is None:
+        """That no recipe makes the vectors, and which is nearest."""
+        name = self.checkpoint.name
+        if not self.found.nearest:
             return (
                 f"None of the recipes of {name} makes vectors of {self.given.width:,} numbers: they have at most "
                 f"{self.found.own.width:,}. They come from another checkpoint."
             )
+        best = self.found.nearest[0]
         if self.found.only_short:
             return (
                 f"Texts of up to {SHORT} tokens have the vectors of {name}: {self.describe(best.recipe)}. Longer ones "
@@ -227,7 +238,8 @@ class Words:
         """What these texts cannot show."""
         if recipe is None:
             return []
-        rows, limit = self.found.rows, recipe.reading.max_tokens
+        rows = self.found.rows
+        limit = recipe.reading.max_tokens
         notes = []
         if rows.longest <= limit:
             notes.append(
@@ -247,6 +259,7 @@ class Words:
 
 
 def joined(*sentences: str) -> str:
+    """The *sentences* that are not empty, with spaces between."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 

@@ -99,8 +99,8 @@ def errors_by_chance(confidence: Float[np.ndarray, " n"]) -> Float[np.ndarray, "
     for i in range(BINS):
         inside = confidence[bin_of == i]
         right = np.zeros(DRAWS)
-        for one in inside:
-            right += random.random(DRAWS) < one
+        for probability in inside:
+            right += random.random(DRAWS) < probability
         errors += np.abs(right - inside.sum()) / len(confidence)
     return errors
 
@@ -127,7 +127,8 @@ def judged_temperature(
     scaled = np.empty_like(log_probs)
     for part in np.array_split(order, FOLDS):
         others = np.setdiff1d(order, part)
-        scaled[part] = at_temperature(log_probs[part], fit_temperature(log_probs[others], gold[others]))
+        temperature = fit_temperature(log_probs[others], gold[others])
+        scaled[part] = at_temperature(log_probs[part], temperature)
     gains = losses(log_probs, gold) - losses(scaled, gold)
     bins = calibration_bins(np.exp(scaled.max(axis=1)), right)
     return Temperature(

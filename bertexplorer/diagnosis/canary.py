@@ -33,6 +33,7 @@ class CanaryCheck:
 
     @property
     def exit_code(self) -> int:
+        """For scripts: 0 if they are, else 1."""
         return AS_FILES if self.same else ANOTHER
 
 
@@ -77,43 +78,45 @@ def read(file: Path) -> dict[str, Any]:
 def compare(canary: dict[str, Any], given: Given) -> CanaryCheck:
     """Whether the vectors that are *given* are those of *canary*, text by text. Raises ExplorerError if no text is the
     same, or the vectors have another width."""
+    # 1. The texts that both have.
     kept = check(canary["texts"], canary["vectors"])
-    places = [(kept.texts.index(text), row) for row, text in enumerate(given.texts) if text in kept.texts]
-    if not places:
+    shared = [text for text in given.texts if text in kept.texts]
+    if not shared:
         raise ExplorerError("None of the texts is one of the canary. Give the vectors of its texts.", ITS_TEXTS)
     if kept.width != given.width:
-        return CanaryCheck(
-            f"The vectors have {given.width:,} numbers, those of the canary {kept.width:,}: they are others.",
-            False,
-            (),
-            given.notes,
+        said = f"The vectors have {given.width:,} numbers, those of the canary {kept.width:,}: they are others."
+        return CanaryCheck(said, same=False, rows=(), notes=given.notes)
+    ours = kept.vectors[[kept.texts.index(text) for text in shared]]
+    theirs = given.vectors[[given.texts.index(text) for text in shared]]
+
+    # 2. How far their vectors are from each other, and how long.
+    our_lengths = np.linalg.norm(ours, axis=1)
+    their_lengths = np.linalg.norm(theirs, axis=1)
+    distances = np.square(ours / our_lengths[:, None] - theirs / their_lengths[:, None]).sum(axis=1) / 2
+    ratios = their_lengths / our_lengths
+    rows: list[dict[str, Any]] = []
+    for i in np.argsort(-distances, kind="stable").tolist():
+        rows.append({"text": shared[i], "distance": float(distances[i]), "length, theirs / ours": float(ratios[i])})
+
+    # 3. What that says.
+    where = f"{canary['checkpoint']} ({canary['revision']})"
+    worst = float(distances.max())
+    changed = int((distances > max(ALIKE, given.floor)).sum())
+    same_lengths = bool(np.allclose(ratios, 1, rtol=0, atol=TOLERANCE))
+    if changed:
+        said = (
+            f"{changed:,} of {len(rows):,} vectors are no longer those of the canary of {where}: the distance is up to "
+            f"{worst:.2g}. `bertexplorer doctor MODEL --vectors …` says which step differs."
         )
-    ours = kept.vectors[[place for place, _ in places]]
-    theirs = given.vectors[[row for _, row in places]]
-    units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (ours, theirs)]
-    distances = np.square(units[0] - units[1]).sum(axis=1) / 2
-    ratios = np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)
-    rows = [
-        {"text": given.texts[row], "distance": float(distance), "length, theirs / ours": float(ratio)}
-        for (_, row), distance, ratio in zip(places, distances, ratios, strict=True)
-    ]
-    rows.sort(key=lambda row: -float(str(row["distance"])))
-    worst, where = float(distances.max()), f"{canary['checkpoint']} ({canary['revision']})"
-    same_length = bool(np.allclose(ratios, 1, rtol=0, atol=TOLERANCE))
-    if worst <= max(ALIKE, given.floor) and same_length:
-        rounded = "" if worst <= EXACT else f", up to rounding (a distance of {worst:.1g} at most)"
-        return CanaryCheck(f"The vectors are those of the canary of {where}{rounded}.", True, tuple(rows), given.notes)
-    if worst <= max(ALIKE, given.floor):
+    elif not same_lengths:
         said = (
             f"The vectors point where those of the canary of {where} do, but have other lengths: normalisation changed."
         )
+    elif worst > EXACT:
+        said = f"The vectors are those of the canary of {where}, up to rounding (a distance of {worst:.1g} at most)."
     else:
-        count = int((distances > max(ALIKE, given.floor)).sum())
-        said = (
-            f"{count:,} of {len(rows):,} vectors are no longer those of the canary of {where}: the distance is up to "
-            f"{worst:.2g}. `bertexplorer doctor MODEL --vectors …` says which step differs."
-        )
-    return CanaryCheck(said, False, tuple(rows), given.notes)
+        said = f"The vectors are those of the canary of {where}."
+    return CanaryCheck(said, same=same_lengths and not changed, rows=tuple(rows), notes=given.notes)
 
 
 ITS_TEXTS = {

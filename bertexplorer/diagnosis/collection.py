@@ -67,12 +67,12 @@ def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collect
 
     # 2. The different queries and passages.
     examples, problems = retrieval.examples(renamed, retrieval.Options())
-    found: list[str] = []
-    for one in examples:
-        found += [one.passage, *one.negatives]
-    passages = numbered(found)
-    answered = [one for one in examples if one.query and one.relevance]
-    queries = numbered([one.query for one in answered])
+    texts: list[str] = []
+    for example in examples:
+        texts += [example.passage, *example.negatives]
+    passages = numbered(texts)
+    answered = [example for example in examples if example.query and example.relevance]
+    queries = numbered([example.query for example in answered])
     if not queries:
         raise ExplorerError("No row has a query and a passage that answers it. Give at least one.")
     for what, count, most in (("passages", len(passages), MAX_PASSAGES), ("queries", len(queries), MAX_QUERIES)):
@@ -97,9 +97,10 @@ def relevance(
 ) -> tuple[dict[int, float], ...]:
     """Of each query, passage -> its highest grade."""
     grades: tuple[dict[int, float], ...] = tuple({} for _ in queries)
-    for one in answered:
-        own, passage = grades[queries[one.query]], passages[one.passage]
-        own[passage] = max(one.relevance, own.get(passage, 0.0))
+    for example in answered:
+        of_query = grades[queries[example.query]]
+        passage = passages[example.passage]
+        of_query[passage] = max(example.relevance, of_query.get(passage, 0.0))
     return grades
 
 
@@ -110,9 +111,12 @@ class Searcher:
         self, checkpoint: Checkpoint, collection: Collection, prompt: str | None, passage_prompt: str | None
     ) -> None:
         """*prompt*, *passage_prompt*: the names of what stands before a query and a passage; None: as the files say.
-        Raises ExplorerError for a prompt that the files do not name, and for a text that cannot be read."""
-        self.checkpoint, self.collection = checkpoint, collection
-        self.prompt, self.passage_prompt = prompt, passage_prompt
+        Tells `engine.progress` what the passages cost. Raises ExplorerError for a prompt that the files do not name,
+        and for a text that cannot be read."""
+        self.checkpoint = checkpoint
+        self.collection = collection
+        self.prompt = prompt
+        self.passage_prompt = passage_prompt
         self.ties = tie_ranks(collection.passages)
         self.by_words = BM25(collection.passages)
         self.left_out = np.zeros(len(collection.passages), int)  # tokens of each passage that are not read
@@ -126,7 +130,7 @@ class Searcher:
         self.passages = np.concatenate(parts)
 
     def encode(self, texts: Sequence[str], prompt: str | None) -> list[Encoding]:
-        """Raises ExplorerError for a text that cannot be read, which it names."""
+        """The tokens of each text. Raises ExplorerError for a text that cannot be read, which it names."""
         encodings = []
         for text in texts:
             try:
@@ -136,12 +140,13 @@ class Searcher:
         return encodings
 
     def vectors_of(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n d"]:
-        """Of length 1."""
+        """The vectors of these tokens, of length 1."""
         layer = self.checkpoint.config.num_layers
         made = engine.sentence_vectors(self.checkpoint, encodings, layer=layer, pooling="own")
         return unit_vectors(made.numpy()).astype(np.float32)
 
     def vectors(self, texts: Sequence[str], prompt: str | None) -> Float[np.ndarray, "n d"]:
+        """The vectors of *texts*, of length 1. Raises ExplorerError for a text that cannot be read."""
         return self.vectors_of(self.encode(texts, prompt))
 
     def order(self, query: Float[np.ndarray, " d"]) -> Int[np.ndarray, " n"]:

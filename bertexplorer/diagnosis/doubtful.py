@@ -40,8 +40,9 @@ def nearest(vectors: Float[np.ndarray, "n d"], count: int) -> Int[np.ndarray, "n
 
 def votes(neighbours: Int[np.ndarray, "n k"], gold: Int[np.ndarray, " n"]) -> Votes:
     """The most frequent label among the *neighbours* of each row. *gold*: the label of each row, as an index."""
-    counts = np.stack([(gold[neighbours] == label).sum(axis=1) for label in range(int(gold.max()) + 1)], axis=1)
-    return Votes(counts.argmax(axis=1), counts.max(axis=1) / max(1, neighbours.shape[1]))
+    labels = range(int(gold.max()) + 1)
+    counts = np.stack([(gold[neighbours] == label).sum(axis=1) for label in labels], axis=1)  # rows x labels
+    return Votes(label=counts.argmax(axis=1), share=counts.max(axis=1) / max(1, neighbours.shape[1]))
 
 
 def doubtful(

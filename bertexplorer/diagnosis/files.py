@@ -75,9 +75,9 @@ def parse(opened: BinaryIO, name: str, most_numbers: int = MAX_TEXTS * MAX_NUMBE
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ExplorerError(f"{where} is not JSON; wanted {EXAMPLE}.") from error
+        text = row.get("text") if isinstance(row, dict) else None
         vector = next((row[key] for key in NAMES if key in row), None) if isinstance(row, dict) else None
-        is_row = isinstance(row, dict) and isinstance(row.get("text"), str)
-        if not is_row or not isinstance(vector, list) or not is_vector(vector):
+        if not isinstance(text, str) or not isinstance(vector, list) or not is_vector(vector):
             raise ExplorerError(f"{where} is {line.strip()[:60]!r}; wanted {EXAMPLE}.")
         if width and len(vector) != width:
             raise ExplorerError(
@@ -85,7 +85,7 @@ def parse(opened: BinaryIO, name: str, most_numbers: int = MAX_TEXTS * MAX_NUMBE
                 "have one width: leave out the others."
             )
         width = len(vector)
-        texts.append(row["text"])
+        texts.append(text)
         vectors.append(vector)
         if len(texts) == MAX_TEXTS or width * (len(texts) + 1) > most_numbers:
             break
@@ -117,7 +117,7 @@ def is_number(value: object) -> bool:
 
 
 def read_texts(file: Path) -> tuple[int, list[str]]:
-    """(how many lines *file* has, the first ones)."""
+    """(how many lines *file* has, the first MAX_TEXTS). Raises ExplorerError for a file that is empty, or too long."""
     texts: list[str] = []
     count = 0
     with file.open("rb") as opened:
@@ -133,7 +133,8 @@ def read_texts(file: Path) -> tuple[int, list[str]]:
 
 
 def read_npy(file: Path) -> np.ndarray:
-    """The array of a .npy file, of which only what is used is read."""
+    """The array of a .npy file, of which only what is used is read. Raises ExplorerError for a file that has no rows of
+    numbers."""
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -147,6 +148,7 @@ def read_npy(file: Path) -> np.ndarray:
 
 
 def read_json(file: Path) -> Any:
+    """What is in a JSON file. Raises ExplorerError for one that is too large, or is none."""
     if file.stat().st_size > MAX_FILE:
         raise ExplorerError(
             f"{file.name} has {file.stat().st_size:,} bytes; wanted at most {MAX_FILE:,}. Save it as .npy."

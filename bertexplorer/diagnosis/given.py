@@ -59,7 +59,8 @@ def check(texts: Sequence[str], vectors: object) -> Given:
     notes = []
     if len(array) > MAX_TEXTS:
         notes.append(f"The first {MAX_TEXTS:,} of {len(array):,} texts are used.")
-        texts, array = texts[:MAX_TEXTS], array[:MAX_TEXTS]
+        texts = texts[:MAX_TEXTS]
+        array = array[:MAX_TEXTS]
     array = array.astype(np.float64)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
@@ -68,9 +69,10 @@ def check(texts: Sequence[str], vectors: object) -> Given:
             f"Vector {row:,} has a number that is not finite (NaN or infinite), as have {int((~finite).sum()):,} of "
             f"{len(array):,}. Something failed when they were computed: compute them again, in fp32."
         )
-    rows, repeated = usable_rows(texts, array)
-    notes += repeated
-    texts, array = [texts[i] for i in rows], array[rows]
+    rows, about_others = usable_rows(texts, array)
+    notes += about_others
+    texts = [texts[i] for i in rows]
+    array = array[rows]
     if len(texts) < FEWEST:
         left = "is" if len(texts) == 1 else "are"
         raise ExplorerError(
@@ -85,7 +87,7 @@ def check(texts: Sequence[str], vectors: object) -> Given:
         )
     array, kind = unpacked(array)
     rounding, floor = how_rounded(array, kind)
-    return Given(tuple(texts), array, kind, rounding, floor, tuple(notes))
+    return Given(texts=tuple(texts), vectors=array, kind=kind, rounding=rounding, floor=floor, notes=tuple(notes))
 
 
 MORE_TEXTS = {
@@ -118,36 +120,37 @@ def usable_rows(texts: Sequence[str], array: np.ndarray) -> tuple[list[int], lis
     """(rows with a text and a vector of their own, notes about the others)."""
     first: dict[str, int] = {}
     empty = 0
-    zero = 0
-    twice = 0
-    other = 0
+    of_zeros = 0
+    repeated = 0
+    differing = 0  # of those that are repeated
     for row, text in enumerate(texts):
         if not text.strip():
             empty += 1
         elif not array[row].any():
-            zero += 1
+            of_zeros += 1
         elif text in first:
-            twice += 1
-            other += not np.allclose(array[row], array[first[text]], rtol=1e-3, atol=1e-6)
+            repeated += 1
+            if not np.allclose(array[row], array[first[text]], rtol=1e-3, atol=1e-6):
+                differing += 1
         else:
             first[text] = row
     notes = []
     if empty:
         notes.append(f"{counted(empty, 'empty text')} left out.")
-    if zero:
-        notes.append(f"{counted(zero, 'vector')} of zeros left out: a program writes them where it failed.")
-    if twice:
-        notes.append(f"{counted(twice, 'repeated text')} left out.")
-    if other:
+    if of_zeros:
+        notes.append(f"{counted(of_zeros, 'vector')} of zeros left out: a program writes them where it failed.")
+    if repeated:
+        notes.append(f"{counted(repeated, 'repeated text')} left out.")
+    if differing:
         notes.append(
-            f"{counted(other, 'repeated text')} had another vector each time: the program is not deterministic, its "
-            "dropout is on, or lines are shuffled."
+            f"{counted(differing, 'repeated text')} had another vector each time: the program is not deterministic, "
+            "its dropout is on, or lines are shuffled."
         )
     return list(first.values()), notes
 
 
 def unpacked(array: np.ndarray) -> tuple[np.ndarray, str]:
-    """(*array*, its kind). Signs are -1 and 1."""
+    """(*array*, its kind as in Given). Of binary vectors, the signs are -1 and 1."""
     values = set(np.unique(array[:, :64]).tolist())
     if values <= {0.0, 1.0} or values <= {-1.0, 1.0}:
         return np.where(array > 0, 1.0, -1.0), "binary"

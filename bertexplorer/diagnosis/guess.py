@@ -29,8 +29,8 @@ def guess_modules(checkpoint: Checkpoint, module: nn.Module, unknown: Iterable[s
     """*unknown* modules by their weights: their name -> a name that is known. One whose weights are those of several of
     ours, such as norms before any training, is left out."""
     ours = checkpoint.encoder.state_dict()
-    lengths = {key: float(its.float().norm()) for key, its in ours.items()}
-    found: dict[str, str] = {}
+    lengths = {key: float(weight.float().norm()) for key, weight in ours.items()}
+    guessed: dict[str, str] = {}
     for name in unknown:
         weight = getattr(module.get_submodule(name), "weight", None)
         if not isinstance(weight, Tensor):
@@ -38,10 +38,9 @@ def guess_modules(checkpoint: Checkpoint, module: nn.Module, unknown: Iterable[s
         length = float(weight.detach().float().norm())  # which few share, so that few are compared number by number
         alike = [key for key in ours if abs(lengths[key] - length) <= SAME * length]
         same = [key.removesuffix(".weight") for key in alike if is_same(weight, ours[key])]
-        known = [known_as(one) for one in same]
-        if len(known) == 1 and known[0]:
-            found[name] = known[0]
-    return found
+        if len(same) == 1 and known_as(same[0]):
+            guessed[name] = known_as(same[0])
+    return guessed
 
 
 def is_same(weight: Tensor, ours: Tensor) -> bool:
@@ -63,24 +62,25 @@ def guess_tensors(ours: Mapping[Part, Tensor], unknown: Mapping[str, Tensor]) ->
     # 1. Every tensor with its nearest part, if that is near and no other is.
     pairs = []
     for name, tensor in unknown.items():
-        distances = sorted((distance(tensor, its), part) for part, its in ours.items())
+        distances = sorted((distance(tensor, own), part) for part, own in ours.items())
         if not distances:
             continue
         (nearest, part), *others = distances
-        next_one = others[0][0] if others else float("inf")
-        if nearest <= NEAR and next_one >= AHEAD * nearest:
+        second = others[0][0] if others else float("inf")
+        if nearest <= NEAR and second >= AHEAD * nearest:
             pairs.append((nearest, name, part))
     # 2. A part belongs to the tensor that is nearest to it.
-    found: dict[str, Part] = {}
+    guessed: dict[str, Part] = {}
     for _, name, part in sorted(pairs):
-        if part not in found.values():
-            found[name] = part
-    return found
+        if part not in guessed.values():
+            guessed[name] = part
+    return guessed
 
 
-def distance(one: Tensor, other: Tensor) -> float:
-    """How far *one* is from *other*, as a share of the length of that; infinite if their shapes differ."""
-    if one.shape != other.shape:
+def distance(theirs: Tensor, ours: Tensor) -> float:
+    """How far *theirs* is from *ours*, as a share of the length of *ours*; infinite if their shapes differ."""
+    if theirs.shape != ours.shape:
         return float("inf")
-    one, other = one.detach().float().cpu(), other.detach().float().cpu()
-    return float((one - other).norm() / other.norm().clamp(min=torch.finfo(torch.float32).tiny))
+    theirs = theirs.detach().float().cpu()
+    ours = ours.detach().float().cpu()
+    return float((theirs - ours).norm() / ours.norm().clamp(min=torch.finfo(torch.float32).tiny))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,33 +68,37 @@ def explain(searcher: Searcher, query: int, top: int) -> Miss | None:
     if rank <= top:
         return None
     before = [int(passage) for passage in order[: rank - 1]]
-    miss = Doctor(searcher, query, wanted, before, top)
+    unexplained = Miss(query=query, passage=wanted, rank=rank, winner=before[0], cause=UNEXPLAINED, after=rank, what="")
+    doctor = Doctor(searcher, query, wanted, before)
     for cause in CAUSES:
-        undone: Undone | None = getattr(miss, cause.replace(" ", "_"))()
+        undone: Undone | None = getattr(doctor, cause.replace(" ", "_"))()
         if undone and undone.rank <= top:
-            return Miss(query, wanted, rank, before[0], cause, undone.rank, undone.what)
-    return Miss(query, wanted, rank, before[0], UNEXPLAINED, rank, "")
+            return replace(unexplained, cause=cause, after=undone.rank, what=undone.what)
+    return unexplained
 
 
 @dataclass(frozen=True)
 class Doctor:
-    """Undoes one cause after the other, for one miss. Each method is None where there is nothing to undo."""
+    """Undoes one cause after the other, for one miss: a method for each of CAUSES, which gives None where there is
+    nothing to undo."""
 
     searcher: Searcher
     query: int
     wanted: int
     before: Sequence[int]  # the passages that are ranked before the wanted one, the first first
-    top: int
 
     @cached_property
     def asked(self) -> str:
+        """The text of the query."""
         return self.searcher.collection.queries[self.query]
 
     @cached_property
     def passage(self) -> str:
+        """The text of the wanted passage."""
         return self.searcher.collection.passages[self.wanted]
 
     def cut(self) -> Undone | None:
+        """Read the part that is not read."""
         left_out = int(self.searcher.left_out[self.wanted])
         if not left_out:
             return None
@@ -102,6 +106,7 @@ class Doctor:
         return Undone(self.best_rank(unread), f"{left_out:,} tokens of it are not read, and a part of them is near")
 
     def long(self) -> Undone | None:
+        """Read it in parts."""
         read, _ = self.windows
         if len(read) < 2:
             return None
@@ -115,14 +120,16 @@ class Doctor:
         spans = [span for span in encoding.spans if span]
         start, end = spans[0].start, spans[-1].end
         text = encoding.texts[0]
-        unread = text[:start] if encoding.left_out and start else text[end:]  # some checkpoints cut the beginning
+        unread = text[:start] if start else text[end:]  # some checkpoints cut the beginning
 
         def parts(text: str) -> list[Encoding]:
             if not text.strip():
                 return []
             return windows(searcher.checkpoint, text, searcher.passage_prompt, WINDOW // 2, WINDOW)
 
-        return parts(text[start:end]), parts(unread) if encoding.left_out else []
+        if not encoding.left_out:
+            return parts(text[start:end]), []
+        return parts(text[start:end]), parts(unread)
 
     def best_rank(self, parts: Sequence[Encoding]) -> int:
         """The rank of the passage if the nearest of *parts* stood for it."""
@@ -132,27 +139,30 @@ class Doctor:
         return min(self.searcher.rank(query, self.wanted, vector) for vector in self.searcher.vectors_of(parts))
 
     def unreadable(self) -> Undone | None:
-        found = dict.fromkeys([*self.unreadable_words(self.asked), *self.unreadable_words(self.passage)])
-        if not found:
+        """Leave out the words that are unknown or shattered."""
+        broken = list(dict.fromkeys([*self.unreadable_words(self.asked), *self.unreadable_words(self.passage)]))
+        if not broken:
             return None
-        pattern = re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
-        rank = self.without(pattern)
-        return Undone(rank, f"without {named(list(found))}") if rank else None
+        longest_first = sorted(broken, key=len, reverse=True)
+        rank = self.without(re.compile("|".join(map(re.escape, longest_first))))
+        return Undone(rank, f"without {named(broken)}") if rank else None
 
     def unreadable_words(self, text: str) -> list[str]:
         """The words that are unknown, or read as SHATTERED pieces or more."""
         tokenizer = self.searcher.checkpoint.sentence_tokenizer
         with without_panic():
             encoding = tokenizer.backend.encode(text, add_special_tokens=False)
-        spans: dict[int, list[int]] = {}
+        pieces_of: dict[int, list[int]] = {}  # word -> its pieces, both by their indices
         for i, word in enumerate(encoding.word_ids):
             if word is not None:
-                spans.setdefault(word, []).append(i)
-        found = []
-        for pieces in spans.values():
+                pieces_of.setdefault(word, []).append(i)
+        broken = []
+        for pieces in pieces_of.values():
             if len(pieces) >= SHATTERED or any(encoding.ids[i] == tokenizer.unknown_id for i in pieces):
-                found.append(text[encoding.offsets[pieces[0]][0] : encoding.offsets[pieces[-1]][1]].strip())
-        return [word for word in found if word]
+                start, _ = encoding.offsets[pieces[0]]
+                _, end = encoding.offsets[pieces[-1]]
+                broken.append(text[start:end].strip())
+        return [word for word in broken if word]
 
     def without(self, pattern: re.Pattern[str]) -> int | None:
         """The rank of the passage if what *pattern* matches is left out of it and of the query; None if nothing would
@@ -166,6 +176,7 @@ class Doctor:
         return self.searcher.rank(query, self.wanted, passage)
 
     def near_duplicate(self) -> Undone | None:
+        """Leave out the passages before it that nearly repeat it."""
         own = runs(normal(self.passage))
         alike = []
         for other in self.before:
@@ -177,40 +188,44 @@ class Doctor:
         return Undone(1 + len(self.before) - len(alike), f"without {len(alike)} that nearly repeat it")
 
     def hub(self) -> Undone | None:
+        """Leave out the passages before it that are near to everything."""
         hubs = [other for other in self.before if self.searcher.hubs[other]]
         if not hubs:
             return None
         return Undone(1 + len(self.before) - len(hubs), f"without {len(hubs)} that unrelated sentences find, too")
 
     def names(self) -> Undone | None:
-        found = list(dict.fromkeys(NAME.findall(self.asked) + NAME.findall(self.passage)))
-        if not found or len(self.before) > RIVALS:
+        """Leave out names and numbers, also of the passages before it; None if there are more than RIVALS of these."""
+        names = list(dict.fromkeys(NAME.findall(self.asked) + NAME.findall(self.passage)))
+        if not names or len(self.before) > RIVALS:
             return None
         passages = [self.searcher.collection.passages[i] for i in (*self.before, self.wanted)]
+        query, *others = (" ".join(NAME.sub(" ", text).split()) for text in (self.asked, *passages))
+        if len(words(query)) < LEAST:
+            return None
         try:
-            query, *others = (" ".join(NAME.sub(" ", text).split()) for text in (self.asked, *passages))
-            if len(words(query)) < LEAST:
-                return None
             asked = self.searcher.vectors([query], self.searcher.prompt)[0]
             vectors = self.searcher.vectors(others, self.searcher.passage_prompt)
         except ExplorerError:
             return None
-        scores = vectors @ asked
-        rank = 1 + int((scores[:-1] > scores[-1]).sum())
-        return Undone(rank, f"without {named(found)}, on all sides")
+        *before, own = (vectors @ asked).tolist()
+        rank = 1 + sum(score > own for score in before)
+        return Undone(rank, f"without {named(names)}, on all sides")
 
     def words(self) -> Undone | None:
+        """Search by words."""
         order = self.searcher.by_words.order(self.asked)
         if self.wanted not in order:
             return None
-        rare = sorted(
-            set(words(self.asked)) & set(words(self.passage)),
-            key=lambda word: (len(self.searcher.by_words.postings[word]), word),
-        )
-        verb = "is" if len(rare) == 1 else "are"
-        return Undone(1 + order.index(self.wanted), f"by its words, of which {named(rare[:3])} {verb} the rarest")
+        postings = self.searcher.by_words.postings
+        shared = set(words(self.asked)) & set(words(self.passage))
+        rarest_first = sorted(shared, key=lambda word: (len(postings[word]), word))
+        verb = "is" if len(rarest_first) == 1 else "are"
+        rank = 1 + order.index(self.wanted)
+        return Undone(rank, f"by its words, of which {named(rarest_first[:3])} {verb} the rarest")
 
     def prompt(self) -> Undone | None:
+        """Put another prompt of the files before the query: the one by which the passage ranks first."""
         own = self.searcher.checkpoint.sentence_encoder
         best = None
         for name, text in (own.prompts if own else {}).items():
@@ -225,5 +240,5 @@ class Doctor:
 
 def named(words: Sequence[str]) -> str:
     """The first three of *words* in quotation marks."""
-    parts = [f"“{word[:30]}”" for word in words[:3]]
-    return ", ".join(parts) + (f" and {len(words) - 3:,} more" if len(words) > 3 else "")
+    first = ", ".join(f"“{word[:30]}”" for word in words[:3])
+    return first if len(words) <= 3 else f"{first} and {len(words) - 3:,} more"

@@ -53,8 +53,9 @@ class StatesDiagnosis:
 def examine_module(
     checkpoint: Checkpoint, module: nn.Module, texts: Sequence[str], names: Mapping[str, str]
 ) -> StatesDiagnosis:
-    """Run *module* on *texts*, and compare every part that is known by its name. Its dropout is switched off, after it
-    was said if it was on."""
+    """Run *module* on *texts*, or on TEXTS, and compare every part that is known by its name, by *names* (its name ->
+    ours), or by its weights. Its dropout is off meanwhile; a note says if it was on. Raises ExplorerError for a
+    checkpoint of another architecture, for a map with unknown names, and for a module that cannot be run."""
     check_architecture(checkpoint)
     given = encode(checkpoint, texts or TEXTS)
     own = [name for name, _ in module.named_modules() if name]
@@ -65,7 +66,8 @@ def examine_module(
         parts = {name: parts_of(known, {})[1] for name, known in guessed.items()}
         notes.append(f"Known by their weights: {listed(parts)}.")
     was_training = module.training
-    if any(one.training and isinstance(one, nn.Dropout) and one.p for one in module.modules()):
+    has_dropout = any(child.training and isinstance(child, nn.Dropout) and child.p for child in module.modules())
+    if has_dropout:
         notes.append("Dropout is on, so each pass gives other numbers: call model.eval(). It is off for what follows.")
     module.eval()
     try:
@@ -111,9 +113,10 @@ def examine_file(checkpoint: Checkpoint, file: Path, texts: Sequence[str], names
 
 def listed(parts: Mapping[str, Part | None]) -> str:
     """Names with the parts that they were taken for, in a sentence."""
-    some = [f"{name} is {part}" for name, part in list(parts.items())[:LISTED]]
-    more = f"; and {len(parts) - LISTED:,} more" if len(parts) > LISTED else ""
-    return f"{'; '.join(some)}{more}"
+    phrases = [f"{name} is {part}" for name, part in list(parts.items())[:LISTED]]
+    if len(parts) > LISTED:
+        phrases.append(f"and {len(parts) - LISTED:,} more")
+    return "; ".join(phrases)
 
 
 def own_states(checkpoint: Checkpoint, given: Input) -> dict[Part, Tensor]:
@@ -124,6 +127,7 @@ def own_states(checkpoint: Checkpoint, given: Input) -> dict[Part, Tensor]:
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
+    """Name -> tensor, of a safetensors file. Raises ExplorerError for one that cannot be read, or is too large."""
     try:
         if file.stat().st_size > MAX_FILE:
             raise ExplorerError(f"{file.name} has {file.stat().st_size:,} bytes; wanted at most {MAX_FILE:,}.")
@@ -142,7 +146,9 @@ def encode(checkpoint: Checkpoint, texts: Sequence[str]) -> Input:
     """The tokens of *texts*, padded."""
     encodings = [checkpoint.tokenizer.encode(text) for text in texts]
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, torch.device("cpu"))
-    return Input(ids, segments, torch.ones_like(ids, dtype=torch.bool) if mask is None else mask)
+    if mask is None:  # nothing is padded
+        mask = torch.ones_like(ids, dtype=torch.bool)
+    return Input(ids, segments, mask)
 
 
 def input_of(checkpoint: Checkpoint, tensors: Mapping[str, Tensor], ids: Tensor) -> Input:
@@ -156,9 +162,9 @@ def input_of(checkpoint: Checkpoint, tensors: Mapping[str, Tensor], ids: Tensor)
     limit = checkpoint.config.max_positions
     if ids.shape[1] > limit:
         raise ExplorerError(f"input_ids has {ids.shape[1]:,} tokens; wanted at most {limit:,}.")
-    mask = next((tensors[name] for name in MASK if name in tensors), torch.ones_like(ids)).reshape(ids.shape) > 0
+    mask = next((tensors[name] for name in MASK if name in tensors), torch.ones_like(ids))
     segments = next((tensors[name] for name in SEGMENTS if name in tensors), torch.zeros_like(ids))
-    return Input(ids, segments.long().reshape(ids.shape), mask)
+    return Input(ids, segments=segments.long().reshape(ids.shape), mask=mask.reshape(ids.shape) > 0)
 
 
 @torch.inference_mode()
@@ -195,7 +201,8 @@ def trace(module: nn.Module, given: Input, names: Mapping[str, str]) -> dict[Par
 
 
 def arguments(module: nn.Module, given: Input) -> dict[str, Tensor]:
-    """The arguments of the module's forward, by the names that it has for them."""
+    """The arguments of the module's forward, by the names that it has for them. Raises ExplorerError if it takes no
+    ids."""
     parameters = inspect.signature(module.forward).parameters
     result: dict[str, Tensor] = {}
     for known, value in ((IDS, given.ids), (MASK, given.mask.long()), (SEGMENTS, given.segments)):
@@ -210,7 +217,7 @@ def arguments(module: nn.Module, given: Input) -> dict[str, Tensor]:
 def answer(
     checkpoint: Checkpoint, states: Mapping[Part, Tensor], given: Input, notes: Sequence[str]
 ) -> StatesDiagnosis:
-    """Compare, and say it."""
+    """Compare the *states* of the other program with those of the checkpoint, and say it."""
     steps = Walk(checkpoint, states, given).run()
     rows = tuple(
         {
@@ -225,12 +232,19 @@ def answer(
     wrong = [step for step in steps if step.wrong]
     if not wrong:
         said = f"All {len(steps):,} parts that were compared are those of {checkpoint.name}, up to rounding."
-        return StatesDiagnosis(said, "", (), rows, tuple(notes))
+        return StatesDiagnosis(said, first="", causes=(), rows=rows, notes=tuple(notes))
+    return StatesDiagnosis(
+        said=say(wrong, len(steps)),
+        first=str(wrong[0].part),
+        causes=wrong[0].causes,
+        rows=rows,
+        notes=tuple(notes),
+    )
+
+
+def say(wrong: Sequence[Step], compared: int) -> str:
+    """The first part that is wrong, what explains it, and how many others are. *compared*: how many parts were."""
     first = wrong[0]
-    return StatesDiagnosis(say(first, wrong, len(steps)), str(first.part), first.causes, rows, tuple(notes))
-
-
-def say(first: Step, wrong: Sequence[Step], compared: int) -> str:
     sentences = [
         f"The first part that differs is {first.part}: by {first.difference:.2g}, where rounding explains "
         f"{first.tolerance:.1g}."

@@ -73,8 +73,9 @@ def parts_of(module: str, names: Mapping[str, str]) -> tuple[Part | None, Part |
     if own and own[2] in WORDS:
         return None, Part(int(own[1] or -1), own[2])
     for pattern, given, made in PATTERNS:
-        if found := pattern.fullmatch(module):
-            layer = next((int(group) for group in found.groups() if group), -1)
+        match = pattern.fullmatch(module)
+        if match:
+            layer = next((int(group) for group in match.groups() if group), -1)
             return (Part(layer, given) if given else None), Part(layer, made)
     return None, None
 

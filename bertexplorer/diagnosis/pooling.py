@@ -73,10 +73,9 @@ def mixed(checkpoint: Checkpoint, states: Float[Tensor, "layers t d"]) -> dict[s
         ENDS: (states[0] + states[-1]).mean(dim=0) / 2,
     }
     if "pooler" in checkpoint.heads:
-        head = checkpoint.pooler
+        dtype = checkpoint.encoder.embeddings.words.weight.dtype
         with torch.inference_mode():
-            device, kind = checkpoint.device, checkpoint.encoder.embeddings.words.weight.dtype
-            result[POOLER] = head(states[-1:].to(device, kind))[0].float().cpu()
+            result[POOLER] = checkpoint.pooler(states[-1:].to(checkpoint.device, dtype))[0].float().cpu()
     return result
 
 

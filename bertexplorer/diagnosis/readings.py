@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -81,37 +82,45 @@ def choose(checkpoint: Checkpoint, given: Given, reader: Reader) -> Rows:
     short = [i for i in lengths if lengths[i] <= SHORT]
     long = sorted((i for i in lengths if lengths[i] > SHORT), key=lambda i: -lengths[i])
     if len(short) < 2:
-        short, long = sorted(lengths, key=lambda i: lengths[i]), []
+        short = sorted(lengths, key=lambda i: lengths[i])
+        long = []
     short.sort(key=lambda i: i not in with_capitals)
     short = short[: FINDING + CONFIRMING]
     finding = short[::2][:FINDING]
     confirming = [i for i in short if i not in finding]
     long_finding = long[::2][:LONG_FINDING]
     long_confirming = [i for i in long if i not in long_finding][:LONG_CONFIRMING]
-    return Rows(finding, confirming, long_finding, long_confirming, lengths, bool(with_capitals))
+    return Rows(
+        finding=finding,
+        confirming=confirming,
+        long_finding=long_finding,
+        long_confirming=long_confirming,
+        tokens=lengths,
+        has_capitals=bool(with_capitals),
+    )
 
 
 def changes(checkpoint: Checkpoint, own: Reading) -> list[list[Change]]:
     """What may differ in how a short text is read, a list for each part of a reading."""
-    named = (checkpoint.sentence_encoder or SentenceEncoder()).prompts.values()
-    prompts = [prompt for prompt in dict.fromkeys(["", *named, *PROMPTS]) if prompt != own.prompt]
+    in_files = (checkpoint.sentence_encoder or SentenceEncoder()).prompts.values()
+    prompts: list[Change] = []
+    for prompt in dict.fromkeys(["", *in_files, *PROMPTS]):
+        if prompt != own.prompt:
+            prompts.append(partial(replace, prompt=prompt))
     segments: list[Change] = []
     if checkpoint.config.num_segments:
-        segments.append(lambda reading: replace(reading, segments="none"))
+        segments.append(partial(replace, segments="none"))
     if checkpoint.config.num_segments > 1:
-        segments.append(lambda reading: replace(reading, segments="second"))
-    return [
-        [lambda reading, prompt=prompt: replace(reading, prompt=prompt) for prompt in prompts],  # type: ignore[misc]
-        [lambda reading: replace(reading, lower_case=not reading.lower_case)],
-        [lambda reading: replace(reading, special=False)],
-        segments,
-    ]
+        segments.append(partial(replace, segments="second"))
+    other_case: Change = partial(replace, lower_case=not own.lower_case)
+    no_frame: Change = partial(replace, special=False)
+    return [prompts, [other_case], [no_frame], segments]
 
 
 def cuts(checkpoint: Checkpoint, own: Reading, longest: int) -> list[int]:
     """The lengths at which a text of *longest* tokens may be cut, those of the files first."""
     full = checkpoint.tokenizer.max_tokens
-    others = {n for n in LENGTHS if n < min(full, longest)}
+    others = {length for length in LENGTHS if length < min(full, longest)}
     if longest > own.max_tokens:
         others.add(full)
     return [own.max_tokens, *sorted(others - {own.max_tokens})]
@@ -120,9 +129,9 @@ def cuts(checkpoint: Checkpoint, own: Reading, longest: int) -> list[int]:
 def departing(own: Reading, parts: Sequence[Sequence[Change]], most: int) -> Iterator[Reading]:
     """*own*, then every reading that departs from it in one of the *parts*, in two, … at *most*."""
     for count in range(most + 1):
-        for chosen in combinations(parts, count):
-            for each in product(*chosen):
+        for changed_parts in combinations(parts, count):
+            for one_of_each in product(*changed_parts):
                 reading = own
-                for change in each:
+                for change in one_of_each:
                     reading = change(reading)
                 yield reading

@@ -52,26 +52,31 @@ def own_recipe(checkpoint: Checkpoint, prompt: str | None = None) -> Recipe:
     in the files, as in `Bert.encode`. Raises ExplorerError for files that cannot be followed."""
     own = sentence_encoder_of(checkpoint, "own")
     reading = Reading(
-        checkpoint.sentence_tokenizer.max_tokens, prompt_of(checkpoint, prompt), own.lower_case, segments="first"
+        max_tokens=checkpoint.sentence_tokenizer.max_tokens,
+        prompt=prompt_of(checkpoint, prompt),
+        lower_case=own.lower_case,
+        segments="first",
     )
     return Recipe(
-        reading,
-        "+".join(own.modes),
-        checkpoint.config.num_layers,
-        own.pools_prompt,
-        len(dense_layers(own)),
-        own_width(checkpoint, own),
-        SCALED if own.normalizes or truncated_after_scaling(own) else RAW,
+        reading=reading,
+        pooling="+".join(own.modes),
+        layer=checkpoint.config.num_layers,
+        pools_prompt=own.pools_prompt,
+        dense=len(dense_layers(own)),
+        width=own_width(checkpoint, own),
+        scaling=SCALED if own.normalizes or truncated_after_scaling(own) else RAW,
     )
 
 
 def dense_layers(own: SentenceEncoder) -> list[Dense]:
+    """The dense layers in the files, in their order."""
     return [step for step in own.steps if isinstance(step, Dense)]
 
 
 def truncated_after_scaling(own: SentenceEncoder) -> bool:
     """Whether the vectors are scaled to length 1 before they are cut, as truncate_dim does it."""
-    return replace(own, steps=tuple(step for step in own.steps if not isinstance(step, Truncate))).normalizes
+    uncut = tuple(step for step in own.steps if not isinstance(step, Truncate))
+    return replace(own, steps=uncut).normalizes
 
 
 def own_width(checkpoint: Checkpoint, own: SentenceEncoder) -> int:
@@ -154,11 +159,10 @@ def differences(found: Recipe, own: Recipe, layers: int, from_files: bool) -> li
     its place is taken by the mean, without scaling."""
     sentences = [*read_otherwise(found.reading, own.reading)]
     if found.reading.prompt and found.pools_prompt != own.pools_prompt:
-        sentences.append(
-            "The tokens of the prompt are pooled, too; the files leave them out."
-            if found.pools_prompt
-            else "The tokens of the prompt are left out of the pooling."
-        )
+        if found.pools_prompt:
+            sentences.append("The tokens of the prompt are pooled, too; the files leave them out.")
+        else:
+            sentences.append("The tokens of the prompt are left out of the pooling.")
     if found.pooling != own.pooling:
         instead_of = "the files say" if from_files else "the files say nothing, so it would be"
         sentences.append(f"They take {pooling_words(found.pooling)}; {instead_of} {pooling_words(own.pooling)}.")
@@ -190,22 +194,24 @@ def scaled_otherwise(found: str, own: str) -> list[str]:
     return [f"Their lengths differ: {found}."]
 
 
+def say_prompt(found: str, own: str) -> str:
+    """What differs in the prompt before a text."""
+    if not found:
+        return f"The prompt {quoted(own)} is missing."
+    if not own:
+        return f"The prompt {quoted(found)} stands before each text."
+    return f"The prompt is {quoted(found)}; it should be {quoted(own)}."
+
+
 def read_otherwise(found: Reading, own: Reading) -> list[str]:
     """What differs in how a text is read."""
     sentences = []
     if found.prompt != own.prompt:
-        if not found.prompt:
-            sentences.append(f"The prompt {quoted(own.prompt)} is missing.")
-        elif not own.prompt:
-            sentences.append(f"The prompt {quoted(found.prompt)} stands before each text.")
-        else:
-            sentences.append(f"The prompt is {quoted(found.prompt)}; it should be {quoted(own.prompt)}.")
-    if found.lower_case != own.lower_case:
-        sentences.append(
-            "The texts are read in lower case."
-            if found.lower_case
-            else "The texts are not read in lower case, as the files say."
-        )
+        sentences.append(say_prompt(found.prompt, own.prompt))
+    if found.lower_case and not own.lower_case:
+        sentences.append("The texts are read in lower case.")
+    elif own.lower_case and not found.lower_case:
+        sentences.append("The texts are not read in lower case, as the files say.")
     if found.max_tokens < own.max_tokens:
         sentences.append(f"Texts are cut at {found.max_tokens:,} tokens; the files say {own.max_tokens:,}.")
     elif found.max_tokens > own.max_tokens:

@@ -110,29 +110,40 @@ class Search:
         self.known: dict[tuple[object, ...], dict[Key, Tensor]] = {}  # tokens, as they were read -> their kept vectors
 
     def run(self) -> Found:
+        """Search, and decide. Once only, as it counts and remembers what it tries."""
         rows = self.rows
         # 1. Every recipe on the texts to find it with, the best of them on those that confirm.
         candidates = self.find()
-        candidates.sort(key=lambda one: one.mean(rows.finding))
+        candidates.sort(key=lambda candidate: candidate.mean(rows.finding))
         best = candidates[:KEPT]
-        best += [one for one in candidates[KEPT:] if self.is_own(one.recipe)]
-        self.kept = {key_of(one.recipe) for one in best}
+        best += [candidate for candidate in candidates[KEPT:] if self.is_own(candidate.recipe)]
+        self.kept = {key_of(candidate.recipe) for candidate in best}
         nearest = self.compute(best, rows.finding + rows.confirming)
-        nearest.sort(key=lambda one: one.mean(rows.finding))
+        nearest.sort(key=lambda candidate: candidate.mean(rows.finding))
         # 2. Those that short texts do not tell apart, with each length on the long ones.
         if nearest and rows.long_finding and nearest[0].mean(rows.confirming) <= NEAR:
-            near = [one for one in nearest if not nearest[0].is_ahead(one, self.given.floor)]
-            cut = self.compute(self.with_cuts(near), rows.all)
-            rest = [one for one in nearest if one not in near]
-            nearest = sorted(cut, key=lambda one: one.mean(rows.finding + rows.long_finding)) + rest
+            not_behind = [other for other in nearest if not nearest[0].is_ahead(other, self.given.floor)]
+            behind = [other for other in nearest if other not in not_behind]
+            cut = self.compute(self.with_cuts(not_behind), rows.all)
+            cut.sort(key=lambda candidate: candidate.mean(rows.finding + rows.long_finding))
+            nearest = cut + behind
         # 3. The decision.
         tied = self.decide(nearest, rows.confirming + rows.long_confirming)
         only_short = bool(not tied and rows.long_finding and self.decide(nearest, rows.confirming))
         order = [] if tied or only_short else self.find_order()
-        own = next((one for one in nearest if self.is_own(one.recipe)), None)
+        own = next((candidate for candidate in nearest if self.is_own(candidate.recipe)), None)
         if tied and tied[0].recipe.precision != "fp32":
             nearest = tied + nearest
-        return Found(self.own, own, nearest, tied, only_short, order, self.tried, rows)
+        return Found(
+            own=self.own,
+            own_candidate=own,
+            nearest=nearest,
+            tied=tied,
+            only_short=only_short,
+            order=order,
+            tried=self.tried,
+            rows=rows,
+        )
 
     def is_own(self, recipe: Recipe) -> bool:
         """Whether *recipe* is that of the files, whatever its width and scaling."""
@@ -168,7 +179,8 @@ class Search:
                 encodings = [self.reader.encode(self.given.texts[row], reading) for row in self.rows.finding]
             except ExplorerError:
                 continue  # such as a prompt with a mask that the checkpoint lacks
-            tokens = (reading.segments, *((one.ids, one.segments, one.unpooled) for one in encodings))
+            read = [(encoding.ids, encoding.segments, encoding.unpooled) for encoding in encodings]
+            tokens = (reading.segments, *read)
             if tokens not in seen:
                 seen.add(tokens)
                 readings.append(reading)
@@ -190,10 +202,18 @@ class Search:
         return candidates
 
     def recipe(self, reading: Reading, key: Key) -> Recipe:
+        """The recipe with *reading* and what *key* says."""
         pools_prompt, pooling, layer, dense = key
         if key == key_of(self.own):
             pooling = self.own.pooling  # another name of the same, up to its length
-        return Recipe(reading, pooling, layer, pools_prompt, dense, self.given.width)
+        return Recipe(
+            reading=reading,
+            pooling=pooling,
+            layer=layer,
+            pools_prompt=pools_prompt,
+            dense=dense,
+            width=self.given.width,
+        )
 
     def vectors(
         self, reading: Reading, rows: Sequence[int], precision: str = "fp32"
@@ -204,8 +224,8 @@ class Search:
         encodings = [self.reader.encode(self.given.texts[row], reading) for row in rows]
         segments = reading.segments != "none"
         for i, states in hidden_states(self.checkpoint, self.encoders[precision], encodings, segments=segments):
-            found = poolings(self.checkpoint, self.files, states, encodings[i], self.given.width)
-            if vectors := dict(found):
+            vectors = dict(poolings(self.checkpoint, self.files, states, encodings[i], self.given.width))
+            if vectors:
                 yield rows[i], vectors
 
     def kept_vectors(self, reading: Reading, rows: Sequence[int], precision: str) -> dict[int, dict[Key, Tensor]]:
@@ -230,33 +250,35 @@ class Search:
     def with_cuts(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """*candidates* with each length at which they may cut."""
         result = []
-        for one in candidates:
+        for candidate in candidates:
             for length in cuts(self.checkpoint, self.own.reading, self.rows.longest):
-                reading = replace(one.recipe.reading, max_tokens=length)
-                result.append(replace(one, recipe=replace(one.recipe, reading=reading)))
+                reading = replace(candidate.recipe.reading, max_tokens=length)
+                result.append(replace(candidate, recipe=replace(candidate.recipe, reading=reading)))
         return result
 
     def compute(self, candidates: Sequence[Candidate], rows: Sequence[int], precision: str = "fp32") -> list[Candidate]:
-        """*candidates* on *rows*, with the lengths of their vectors, in *precision*."""
+        """*candidates* on *rows*, with the lengths of their vectors, in *precision*; without those that have no vector
+        of a row. Reports its progress."""
         result = []
-        readings = dict.fromkeys(one.recipe.reading for one in candidates)
+        readings = dict.fromkeys(candidate.recipe.reading for candidate in candidates)
         tokens = sum(self.rows.tokens[row] for row in rows)
         progress.report(0, tokens * len(readings))
         for count, reading in enumerate(readings):
             progress.report(tokens * count, tokens * len(readings))
-            found = self.kept_vectors(reading, rows, precision)
-            for one in candidates:
-                key = key_of(one.recipe)
-                if one.recipe.reading != reading or any(key not in vectors for vectors in found.values()):
+            by_row = self.kept_vectors(reading, rows, precision)
+            for candidate in candidates:
+                recipe = candidate.recipe
+                key = key_of(recipe)
+                if recipe.reading != reading or any(key not in vectors for vectors in by_row.values()):
                     continue
                 distances: dict[int, float] = {}
                 lengths: dict[int, tuple[float, float]] = {}
                 for row in rows:
-                    whole = found[row][key]
+                    whole = by_row[row][key]
                     cut = whole[: self.given.width]
                     distances[row] = float(self.far(cut, torch.from_numpy(self.given.vectors[row])))
                     lengths[row] = (float(cut.norm()), float(whole.norm()))
-                result.append(Candidate(replace(one.recipe, precision=precision), distances, lengths))
+                result.append(Candidate(replace(recipe, precision=precision), distances, lengths))
         return result
 
     def decide(self, nearest: Sequence[Candidate], confirming: Sequence[int]) -> list[Candidate]:
@@ -272,23 +294,23 @@ class Search:
             if not nearest:
                 return []
             best = nearest[0]
-        tied = [one for one in nearest if not best.is_ahead(one, self.given.floor)]
-        tied.sort(key=lambda one: (not self.is_own(one.recipe), one is not best))
-        return [replace(one, recipe=self.with_scaling(one)) for one in tied]
+        tied = [candidate for candidate in nearest if not best.is_ahead(candidate, self.given.floor)]
+        tied.sort(key=lambda candidate: (not self.is_own(candidate.recipe), candidate is not best))
+        return [replace(candidate, recipe=self.with_scaling(candidate)) for candidate in tied]
 
     def explain(self, nearest: Sequence[Candidate], confirming: Sequence[int]) -> list[Candidate]:
         """The *nearest* recipes in the precision that explains their distances, nearest first; none if none does."""
         rows = list(nearest[0].distances)
         finding = [row for row in rows if row not in confirming]
-        several = [one for one in nearest[:PRECISE] if one.distances.keys() >= set(rows)]
+        several = [candidate for candidate in nearest[:PRECISE] if candidate.distances.keys() >= set(rows)]
         plain = several[0]
 
         def compute(precision: str) -> tuple[list[Candidate], Candidate]:
             """(the recipes in *precision*, nearest first; the nearest in fp32)"""
             computed = self.compute(several, rows, precision)
-            computed.sort(key=lambda one: one.mean(finding))
+            computed.sort(key=lambda candidate: candidate.mean(finding))
             recipe = replace(computed[0].recipe, precision="fp32")
-            return computed, next(one for one in several if one.recipe == recipe)
+            return computed, next(candidate for candidate in several if candidate.recipe == recipe)
 
         # 1. Weights in int8 are rounded in one way, so the same rounding must bring ours much nearer.
         # The other recipes are computed only if it does so at all for the nearest one. All rows, as activations are
@@ -308,8 +330,9 @@ class Search:
     def moved(self, recipe: Recipe, precision: str, rows: Sequence[int]) -> float:
         """How far *precision* moves our own vectors of *rows*, on average."""
         key = key_of(recipe)
-        exact, moved = (self.kept_vectors(recipe.reading, rows, kind) for kind in ("fp32", precision))
-        return float(np.mean([float(self.far(moved[row][key], exact[row][key])) for row in rows]))
+        exact = self.kept_vectors(recipe.reading, rows, "fp32")
+        rounded = self.kept_vectors(recipe.reading, rows, precision)
+        return float(np.mean([float(self.far(rounded[row][key], exact[row][key])) for row in rows]))
 
     def with_scaling(self, candidate: Candidate) -> Recipe:
         """The recipe of *candidate*, with what the lengths of the given vectors say."""
@@ -326,17 +349,18 @@ class Search:
         texts; [] if not. Readings depart from the files in at most one part."""
         rows = self.rows.finding + self.rows.confirming
         for reading in departing(self.own.reading, changes(self.checkpoint, self.own.reading), 1):
-            for found in self.owners(reading, rows).values():
-                if len(found) < len(rows):
+            for owners in self.owners(reading, rows).values():
+                if len(owners) < len(rows):  # a text has no tokens for this recipe
                     continue
-                places = [found[row].place for row in rows]
-                farthest = max(found[row].distance for row in rows)
-                if farthest <= SHUFFLED and len(set(places)) == len(places) and places != rows:
+                places = [owners[row].place for row in rows]
+                farthest = max(owners[row].distance for row in rows)
+                is_one_to_one = len(set(places)) == len(places)
+                if farthest <= SHUFFLED and is_one_to_one and places != rows:
                     return list(zip(rows, places, strict=True))
         return []
 
     def owners(self, reading: Reading, rows: Sequence[int]) -> dict[Key, dict[int, Owner]]:
-        """For each recipe with *reading*, and each text of *rows*: the given vector that is nearest to ours."""
+        """Recipe with *reading* -> text of *rows* -> the given vector that is nearest to ours."""
         theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
         result: dict[Key, dict[int, Owner]] = {}
         for row, vectors in self.vectors(reading, rows):

@@ -64,7 +64,8 @@ def fetch(url: str, texts: Sequence[str], *, model: str = "", key: str = "") -> 
     if isinstance(answer, ExplorerError):
         raise answer
     if isinstance(answer, HTTPError):
-        about = "redirects to another address, which is not followed" if 300 <= answer.code < 400 else "refused"
+        is_redirect = 300 <= answer.code < 400
+        about = "redirects to another address, which is not followed" if is_redirect else "refused"
         raise ExplorerError(f"The server {about}: status {answer.code}. Look at its log, and at the address.")
     if isinstance(answer, Exception):
         reason = getattr(answer, "reason", answer)
@@ -90,7 +91,8 @@ def attempt(request: Request) -> bytes | Exception:
 
 
 def read_bounded(response: IO[bytes], deadline: float) -> bytes:
-    """The body of *response*. Raises ExplorerError beyond the bounds."""
+    """The body of *response*. Raises ExplorerError beyond MAX_BYTES, and after *deadline*, a time of
+    time.monotonic."""
     parts: list[bytes] = []
     size = 0
     while part := response.read(BLOCK):

@@ -69,6 +69,7 @@ class Slice:
 
     @property
     def better(self) -> bool:
+        """Whether it is right more often than the others by more than chance."""
         return self.right > self.others and self.p < SIGNIFICANT
 
 
@@ -76,42 +77,43 @@ def find_slices(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> tu
     """A Slice for each of *members* that has FEWEST rows, as do the others; the smallest p first. *right*: whether each
     row is."""
     everything = np.ones(len(right), dtype=bool)
-    tested = distinct([one for one in members if testable(one, everything)], right)
-    corrected = corrected_p([one.inside for one in tested], right)
+    tested = distinct([kind for kind in members if testable(kind, everything)], right)
+    corrected = corrected_p([kind.inside for kind in tested], right)
     order = naming_order(tested, right)
-    found = []
-    for i, one in enumerate(tested):
-        own = right[one.inside]
-        found.append(
+    slices = []
+    for i, kind in enumerate(tested):
+        own = right[kind.inside]
+        slices.append(
             Slice(
-                kind=one.kind,
-                name=one.name,
-                rows=tuple(np.flatnonzero(one.inside).tolist()),
+                kind=kind.kind,
+                name=kind.name,
+                rows=tuple(np.flatnonzero(kind.inside).tolist()),
                 right=float(own.mean()),
                 interval=Interval(*wilson(float(own.mean()), len(own))),
-                others=float(right[~one.inside].mean()),
+                others=float(right[~kind.inside].mean()),
                 p=corrected[i],
                 named=1 + order.index(i) if i in order else 0,
             )
         )
-    return tuple(sorted(found, key=lambda one: (one.p, one.right - one.others, one.kind, one.name)))
+    slices.sort(key=lambda part: (part.p, part.right - part.others, part.kind, part.name))
+    return tuple(slices)
 
 
 def distinct(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> list[Members]:
     """*members* without those of which one test says all: of two with the same rows, the second; of two of which each
     has the rows that the other has not, the one that is right more often."""
-    kept: dict[bytes, Members] = {}
-    for one in members:
-        same = one.inside if one.inside[0] else ~one.inside
-        before = kept.setdefault(same.tobytes(), one)
-        if right[one.inside].mean() < right[before.inside].mean():
-            kept[same.tobytes()] = one
-    return list(kept.values())
+    by_split: dict[bytes, Members] = {}  # two sides, whichever is inside -> the kind
+    for kind in members:
+        split = kind.inside if kind.inside[0] else ~kind.inside
+        before = by_split.setdefault(split.tobytes(), kind)
+        if right[kind.inside].mean() < right[before.inside].mean():
+            by_split[split.tobytes()] = kind
+    return list(by_split.values())
 
 
-def testable(one: Members, among: Bool[np.ndarray, " n"]) -> bool:
+def testable(kind: Members, among: Bool[np.ndarray, " n"]) -> bool:
     """Whether *among* these rows there are FEWEST inside and outside."""
-    inside = int((one.inside & among).sum())
+    inside = int((kind.inside & among).sum())
     return min(inside, int(among.sum()) - inside) >= FEWEST
 
 
@@ -136,22 +138,22 @@ def corrected_p(kinds: Sequence[Bool[np.ndarray, " n"]], right: Bool[np.ndarray,
 def naming_order(members: Sequence[Members], right: Bool[np.ndarray, " n"]) -> list[int]:
     """The indices of slices that are worse than the others by more than chance, each among the rows of none before
     it."""
-    rest = np.ones(len(right), dtype=bool)
+    left = np.ones(len(right), dtype=bool)  # the rows of no slice so far
     order: list[int] = []
     while len(order) < NAMED:
-        tested = [i for i, one in enumerate(members) if testable(one, rest)]
-        corrected = corrected_p([members[i].inside[rest] for i in tested], right[rest])
+        tested = [i for i, kind in enumerate(members) if testable(kind, left)]
+        corrected = corrected_p([members[i].inside[left] for i in tested], right[left])
         worse = []
         for i, p in zip(tested, corrected, strict=True):
             inside = members[i].inside
-            gap = float(right[rest & ~inside].mean() - right[rest & inside].mean())
+            gap = float(right[left & ~inside].mean() - right[left & inside].mean())
             if gap > 0 and p < SIGNIFICANT:
                 worse.append((p, -gap, i))
         if not worse:
             break
-        [*_, first] = min(worse)
-        order.append(first)
-        rest &= ~members[first].inside
+        _, _, clearest = min(worse)
+        order.append(clearest)
+        left &= ~members[clearest].inside
     return order
 
 
@@ -178,12 +180,13 @@ def of_values(kind: str, values: Sequence[str]) -> Iterable[Members]:
 def by_length(tokens: Int[np.ndarray, " n"]) -> list[Members]:
     """The quarters of the rows from the shortest to the longest, as far as their lengths differ."""
     ends = np.unique(np.quantile(tokens, [0.25, 0.5, 0.75, 1], method="lower"))
-    found, start = [], int(tokens.min())
+    quarters = []
+    start = int(tokens.min())
     for end in ends.astype(int).tolist():
         name = f"{start} to {end} tokens" if end > start else f"{end} tokens"
-        found.append(Members("length", name, (tokens >= start) & (tokens <= end)))
+        quarters.append(Members("length", name, (tokens >= start) & (tokens <= end)))
         start = end + 1
-    return found
+    return quarters
 
 
 def by_word(texts: Sequence[str]) -> list[Members]:
@@ -194,14 +197,16 @@ def by_word(texts: Sequence[str]) -> list[Members]:
             if not NUMBER.search(word):
                 places.setdefault(word, []).append(i)
     frequent = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))[:WORDS]
-    alike: dict[tuple[int, ...], list[str]] = {}
-    for word, rows in frequent:
-        if len(rows) >= FEWEST:
-            alike.setdefault(tuple(rows), []).append(word)
-    found = []
-    for together, same in alike.items():
+    by_rows: dict[tuple[int, ...], list[str]] = {}  # words that occur in the same rows are one kind
+    for word, occurrences in frequent:
+        if len(occurrences) >= FEWEST:
+            by_rows.setdefault(tuple(occurrences), []).append(word)
+    kinds = []
+    for rows, together in by_rows.items():
         inside = np.zeros(len(texts), dtype=bool)
-        inside[list(together)] = True
-        more = f" and {len(same) - 3} more" if len(same) > 3 else ""
-        found.append(Members("word", ", ".join(f"“{word}”" for word in same[:3]) + more, inside))
-    return found
+        inside[list(rows)] = True
+        name = ", ".join(f"“{word}”" for word in together[:3])
+        if len(together) > 3:
+            name = f"{name} and {len(together) - 3} more"
+        kinds.append(Members("word", name, inside))
+    return kinds

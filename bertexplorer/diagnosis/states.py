@@ -35,15 +35,16 @@ def encode(tokenizer: Tokenizer, text: str, reading: Reading) -> Encoding:
     """The input of the encoder for *text*, whose `unpooled` tokens are those up to the end of the prompt."""
     before = reading.prompt
     if reading.lower_case:
-        before, text = before.lower(), text.lower()
+        before = before.lower()
+        text = text.lower()
     encoding = tokenizer.encode(before + text)
     unpooled = 0
     if before.strip():
         alone = tokenizer.encode(before)
         unpooled = len(alone) - alone.special[-1]
     if not reading.special:
-        kept = [i for i, span in enumerate(encoding.spans) if span is not None]
-        encoding = select_tokens(encoding, kept)
+        typed = [i for i, span in enumerate(encoding.spans) if span is not None]
+        encoding = select_tokens(encoding, typed)
         unpooled = max(0, unpooled - 1)
     if reading.segments == "second":
         encoding = replace(encoding, segments=(1,) * len(encoding))
@@ -105,7 +106,8 @@ def rounded_to_int8(weight: Tensor) -> Tensor:
 
 def rounded_to_uint8(x: Tensor) -> Tensor:
     """*x* on a grid of 256 numbers from its least to its greatest, 0 among them, as the same computes a product."""
-    low, high = x.min().clamp(max=0), x.max().clamp(min=0)
+    low = x.min().clamp(max=0)
+    high = x.max().clamp(min=0)
     step = (high - low).clamp(min=1e-12) / 255
     zero = (-low / step).round()
     return ((x / step).round() + zero).clamp(0, 255).sub(zero).mul(step)

@@ -33,7 +33,7 @@ def curve(scores: Float[np.ndarray, " n"], matches: Bool[np.ndarray, " n"]) -> C
     right = np.cumsum(matches[order])
     last = np.append(passed[1:] != passed[:-1], True)  # the last pair of those with one score
     count = np.arange(1, len(scores) + 1)
-    return Curve(passed[last], (right / count)[last], (right / max(1, right[-1]))[last])
+    return Curve(thresholds=passed[last], precision=(right / count)[last], recall=(right / max(1, right[-1]))[last])
 
 
 def choose(scores: Float[np.ndarray, " n"], matches: Bool[np.ndarray, " n"], precision: float) -> float | None:
@@ -82,15 +82,17 @@ def threshold_interval(
     """The 95 % percentile interval of the threshold over RESAMPLES samples of the pairs, drawn with replacement (Efron,
     1979); None if a twentieth of them or more have no threshold."""
     generator = np.random.default_rng(0)
-    found = []
+    thresholds = []
     for _ in range(RESAMPLES):
         drawn = generator.integers(len(scores), size=len(scores))
-        threshold = choose(scores[drawn], matches[drawn], precision) if matches[drawn].any() else None
+        if not matches[drawn].any():
+            continue
+        threshold = choose(scores[drawn], matches[drawn], precision)
         if threshold is not None:
-            found.append(threshold)
-    if len(found) <= LEVEL * RESAMPLES:
+            thresholds.append(threshold)
+    if len(thresholds) <= LEVEL * RESAMPLES:
         return None
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(thresholds, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
 

@@ -51,6 +51,7 @@ class Step:
 
     @property
     def wrong(self) -> bool:
+        """Whether it differs by more than rounding; a difference that is not finite does."""
         return not self.difference <= self.tolerance
 
 
@@ -91,7 +92,8 @@ class Walk:
 
     @torch.inference_mode()
     def run(self) -> list[Step]:
-        """Every part that the other program has, in the order of the data."""
+        """Every part that the other program has, in the order of the data. Raises ExplorerError for a part of another
+        shape."""
         steps: list[Step] = []
         # 1. The embeddings.
         self.visit(steps, Part(-1, "embedding_sum"), Computed(self.embedding_sum(), self.embedding_causes(), 3))
@@ -106,7 +108,7 @@ class Walk:
         return steps
 
     def visit(self, steps: list[Step], part: Part, ours: Computed) -> None:
-        """Compare a part, if they have it, and go on from theirs."""
+        """Compare a part, if they have it, add it to *steps*, and go on from theirs."""
         theirs = self.theirs.get(part)
         self.values[part.name] = ours.value
         self.own[part] = ours.value
@@ -127,12 +129,13 @@ class Walk:
             steps.append(Step(part, difference, tolerance))
             return
         # 2. What would make it differ so? The nearest first.
-        found = []
+        explaining = []
         for cause in ours.causes:
             distance = self.difference(cause.value(), theirs)
             if distance <= tolerance:
-                found.append((distance, cause.about))
-        steps.append(Step(part, difference, tolerance, tuple(about for _, about in sorted(found))))
+                explaining.append((distance, cause.about))
+        causes = tuple(about for _, about in sorted(explaining))
+        steps.append(Step(part, difference, tolerance, causes))
 
     def at_tokens(self, x: Tensor) -> Tensor:
         """*x* without what stands at padding, which nobody reads."""
@@ -164,15 +167,16 @@ class Walk:
         return total
 
     def embedding_causes(self) -> list[Cause]:
-        made = self.embedding_sum
+        """What may be wrong with the sum of the vectors."""
+        total = self.embedding_sum
         causes = [
-            Cause("positions are counted from 1 instead of 0", partial(made, shift=1)),
-            Cause("positions are not added", partial(made, positions=False)),
-            Cause("segments (token types) are not added", partial(made, segment=-1)),
-            Cause("the words alone are taken", partial(made, positions=False, segment=-1)),
+            Cause("positions are counted from 1 instead of 0", partial(total, shift=1)),
+            Cause("positions are not added", partial(total, positions=False)),
+            Cause("segments (token types) are not added", partial(total, segment=-1)),
+            Cause("the words alone are taken", partial(total, positions=False, segment=-1)),
         ]
         if self.config.num_segments > 1:
-            causes.append(Cause("all tokens have segment 1", partial(made, segment=1)))
+            causes.append(Cause("all tokens have segment 1", partial(total, segment=1)))
         return causes
 
     # The parts of a layer.
@@ -180,7 +184,8 @@ class Walk:
     def parts(self, layer: int) -> Iterator[tuple[str, Computed]]:
         """The parts of *layer* by their names, in the order of the data. Each is computed when its turn comes, from
         what they have before it."""
-        at, values = f"layers.{layer}.", self.values
+        at = f"layers.{layer}."
+        values = self.values
         # 1. Attention.
         for name in ("query", "key", "value"):
             yield name, self.linear(layer, f"attention.{name}", "input", norm=f"{at}attention_norm")
@@ -203,7 +208,8 @@ class Walk:
         norms stood before their halves."""
         name = f"layers.{layer}.{kind}"
         x = self.values[source]
-        weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
+        weight = self.weights[f"{name}.weight"]
+        bias = self.weights.get(f"{name}.bias")
         # 1. Its own weights, used otherwise.
         causes = [Cause("the bias is missing", partial(F.linear, x, weight))]
         if weight.shape[0] == weight.shape[1]:
@@ -212,7 +218,8 @@ class Walk:
         others = [key.removesuffix(".weight") for key in self.weights if key.startswith(f"layers.{layer}.")]
         others += [f"layers.{other}.{kind}" for other in range(self.config.num_layers)]
         for other in others:
-            its_weight, its_bias = self.weights.get(f"{other}.weight"), self.weights.get(f"{other}.bias")
+            its_weight = self.weights.get(f"{other}.weight")
+            its_bias = self.weights.get(f"{other}.bias")
             if other == name or its_weight is None or its_weight.shape != weight.shape:
                 continue
             causes.append(Cause(f"its weight is that of {other}", partial(F.linear, x, its_weight, bias)))
@@ -224,42 +231,45 @@ class Walk:
                 about = f"its input is another part ({instead.replace('_', ' ')})"
                 causes.append(Cause(about, partial(F.linear, other_input, weight, bias)))
         if norm:
-            first = self.norm(norm, x)
-            causes.append(
-                Cause("the LayerNorm stands before it instead of after", partial(F.linear, first, weight, bias))
-            )
-        return Computed(F.linear(x, weight, bias), causes, weight.shape[1])
+            normed = self.norm(norm, x)
+            about = "the LayerNorm stands before it instead of after"
+            causes.append(Cause(about, partial(F.linear, normed, weight, bias)))
+        return Computed(F.linear(x, weight, bias), causes, size=weight.shape[1])
 
     def norm(self, name: str, x: Tensor) -> Tensor:
         """*x* after the LayerNorm *name*."""
-        weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
+        weight = self.weights[f"{name}.weight"]
+        bias = self.weights.get(f"{name}.bias")
         return F.layer_norm(x, x.shape[-1:], weight, bias, self.config.norm_eps)
 
     def normed(self, name: str, source: str) -> Computed:
         """A LayerNorm, and what may be wrong with it."""
         x = self.values[source]
-        weight, bias = self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias")
-        size, own = x.shape[-1], self.config.norm_eps
+        weight = self.weights[f"{name}.weight"]
+        bias = self.weights.get(f"{name}.bias")
+        size = x.shape[-1]
+        own_eps = self.config.norm_eps
         norm = partial(F.layer_norm, x, (size,))
 
         def unbiased() -> Tensor:
-            result = (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + own) * weight
+            result = (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + own_eps) * weight
             return result if bias is None else result + bias
 
         causes = [
             Cause("the norm is missing", lambda: x),
-            Cause("its weight and bias are missing", partial(norm, None, None, own)),
-            Cause("its bias is missing", partial(norm, weight, None, own)),
+            Cause("its weight and bias are missing", partial(norm, None, None, own_eps)),
+            Cause("its bias is missing", partial(norm, weight, None, own_eps)),
             Cause("its variance is divided by d - 1 instead of d", unbiased),
         ]
         for eps in EPSILONS:
-            if eps != own:
-                causes.append(Cause(f"its eps is {eps:g} instead of {own:g}", partial(norm, weight, bias, eps)))
-        return Computed(norm(weight, bias, own), causes, size)
+            if eps != own_eps:
+                causes.append(Cause(f"its eps is {eps:g} instead of {own_eps:g}", partial(norm, weight, bias, eps)))
+        return Computed(norm(weight, bias, own_eps), causes, size)
 
     def added(self, part: str, residual: str) -> Computed:
         """A sum with what went in, the *residual*, and what may be wrong with it."""
-        x, other = self.values[part], self.values[residual]
+        x = self.values[part]
+        other = self.values[residual]
         causes = [
             Cause("the residual (what went in) is not added", lambda: x),
             Cause("the residual is added twice", lambda: x + 2 * other),
@@ -269,7 +279,7 @@ class Walk:
             instead = self.values["input"]
             about = "the residual is the layer's input instead of attention's output"
             causes.append(Cause(about, lambda: x + instead))
-        return Computed(x + other, causes, 2)
+        return Computed(x + other, causes, size=2)
 
     # Attention.
 
@@ -278,9 +288,12 @@ class Walk:
         return x.unflatten(-1, (self.config.num_heads, -1)).transpose(1, 2)
 
     def scores(self, scale: float | None = None, *, masked: bool = True) -> Tensor:
-        """q kᵀ / √k, with the lowest number at padding."""
-        q, k = self.heads(self.values["query"]), self.heads(self.values["key"])
-        scores = q @ k.transpose(-1, -2) * (self.config.head_size**-0.5 if scale is None else scale)
+        """q kᵀ / √k, n h t t, with the lowest number at padding. *scale*: in place of 1 / √k."""
+        if scale is None:
+            scale = self.config.head_size**-0.5
+        q = self.heads(self.values["query"])
+        k = self.heads(self.values["key"])
+        scores = q @ k.transpose(-1, -2) * scale
         return scores.masked_fill(self.padding, LOWEST) if masked else scores
 
     def merged(self, weights: Tensor) -> Tensor:
@@ -288,6 +301,7 @@ class Walk:
         return (weights @ self.heads(self.values["value"])).transpose(1, 2).flatten(2)
 
     def score_causes(self) -> list[Cause]:
+        """What may be wrong with the scores."""
         return [
             Cause("the scores are not divided by √k", partial(self.scores, 1.0)),
             Cause("the scores are divided by √d instead of √k", partial(self.scores, self.config.hidden_size**-0.5)),
@@ -298,9 +312,10 @@ class Walk:
     def weight_causes(self) -> list[Cause]:
         """What may be wrong with the weights: with their scores, which many programs do not keep, or with the
         softmax."""
-        causes = [Cause(one.about, partial(softmax_of, one.value)) for one in self.score_causes()]
+        causes = [Cause(cause.about, partial(softmax_of, cause.value)) for cause in self.score_causes()]
         unmasked = self.scores(masked=False)
-        padding, tokens = self.padding, ~self.padding
+        padding = self.padding
+        tokens = ~padding
 
         def masked_twice(lowest: float) -> Tensor:
             """A mask that was extended, to 0 and *lowest*, and then once more: (1 - 0) · lowest is added at every
@@ -325,7 +340,7 @@ class Walk:
     def context_causes(self) -> list[Cause]:
         """What may be wrong with the heads' outputs: with their weights, which many programs do not keep, or with how
         the values are averaged."""
-        causes = [Cause(one.about, partial(self.merged_of, one.value)) for one in self.weight_causes()]
+        causes = [Cause(cause.about, partial(self.merged_of, cause.value)) for cause in self.weight_causes()]
         q, k, v, weights = (self.values[name] for name in ("query", "key", "value", "weights"))
 
         def mixed_up() -> Tensor:
@@ -346,11 +361,13 @@ class Walk:
         return causes
 
     def merged_of(self, weights: Callable[[], Tensor]) -> Tensor:
+        """As `merged`, of weights that are computed when it is called."""
         return self.merged(weights())
 
     # The feed-forward half.
 
     def activation_causes(self) -> list[Cause]:
+        """What may be wrong with the activation."""
         x = self.values["expand"]
         functions: dict[str, Callable[[Tensor], Tensor]] = {
             "GELU": F.gelu,
@@ -361,9 +378,11 @@ class Walk:
             "tanh": torch.tanh,
         }
         causes = [Cause("there is no activation", lambda: x)]
-        causes += [Cause(f"the activation is {name}", partial(one, x)) for name, one in functions.items()]
+        for name, function in functions.items():
+            causes.append(Cause(f"the activation is {name}", partial(function, x)))
         return causes
 
 
 def softmax_of(scores: Callable[[], Tensor]) -> Tensor:
+    """The softmax over the keys, of scores that are computed when it is called."""
     return scores().softmax(dim=-1)

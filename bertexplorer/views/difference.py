@@ -57,9 +57,12 @@ def draw(
         text = format_change(ours.get(key), theirs.get(key), shares)
         ticks = [Tick(theirs[key])] if key in theirs else []
         bars.append(Bar(name, ours.get(key, math.nan), text, ticks=ticks))
-    one, other = distinct_names(names, LABEL)
+    first_name, second_name = distinct_names(names, LABEL)
     legend = TextLines(
-        [[StyledWords("■", "blue"), StyledWords(f" {one}")], [StyledWords("|", "orange"), StyledWords(f" {other}")]]
+        [
+            [StyledWords("■", "blue"), StyledWords(f" {first_name}")],
+            [StyledWords("|", "orange"), StyledWords(f" {second_name}")],
+        ]
     )
     return Figure([Panel([Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend])])
 
@@ -67,10 +70,11 @@ def draw(
 def most_different(
     analysis: Comparable, first: ViewResult, second: ViewResult, checkpoints: Pair | None
 ) -> tuple[list[Key], dict[Key, float], dict[Key, float]]:
-    """(the keys of the DRAWN rows that differ most, the numbers of both sides by key)."""
-    ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
-    best_only = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
-    best_only = best_only and not any(getattr(result, "scored", False) for result in (first, second))
+    """(the keys of the DRAWN rows that differ most, the numbers of the first result by key, those of the second)."""
+    ours, theirs = match_keys(analysis, measures_by_key(analysis, first), measures_by_key(analysis, second))
+    lists_best = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
+    is_score = any(getattr(result, "scored", False) for result in (first, second))
+    best_only = lists_best and not is_score
     keys = sort_by_difference(ours, theirs, best_only=best_only)
     if has_several_heads(analysis, keys):  # the largest change of each, as heads change in many places at once
         largest: dict[object, Key] = {}
@@ -80,14 +84,19 @@ def most_different(
     keys = keys[:DRAWN]
     if checkpoints and isinstance(analysis, Listing):
         for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
-            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
-            numbers |= {key: value for key, value in looked_up.items() if value is not None}
-        drawn = ({key: numbers[key] for key in keys if key in numbers} for numbers in (ours, theirs))
-        keys = sort_by_difference(*drawn, best_only=best_only)
+            for key in keys:
+                if key not in numbers:
+                    value = analysis.lookup(checkpoint, result, key)
+                    if value is not None:
+                        numbers[key] = value
+        our_drawn = {key: ours[key] for key in keys if key in ours}
+        their_drawn = {key: theirs[key] for key in keys if key in theirs}
+        keys = sort_by_difference(our_drawn, their_drawn, best_only=best_only)
     return keys, ours, theirs
 
 
 def has_several_heads(analysis: Comparable, keys: Sequence[Key]) -> bool:
+    """Whether *keys* are of heads, and of more than one."""
     return isinstance(analysis, OfHeads) and len({key[0] for key in keys}) > 1
 
 
@@ -114,14 +123,17 @@ def is_share(analysis: Comparable, result: ViewResult) -> bool:
 def measures_by_key(analysis: Comparable, result: ViewResult) -> dict[Key, float]:
     """Row key -> its number; the first of several rows with the same key."""
     measures: dict[Key, float] = {}
-    for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):
+    rows = analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result)
+    for row in rows:
         value = next((row[name] for name in (analysis.MEASURE, *SCORES) if name in row), None)
         if isinstance(value, int | float):
             measures.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
     return measures
 
 
-def match_keys(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
+def match_keys(
+    analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]
+) -> tuple[dict[Key, float], dict[Key, float]]:
     """Both sides with a common key for rows at the same place. If a word was replaced by another, the rows differ in
     their tokens but agree in their positions; the key then names both tokens."""
     placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]
@@ -135,12 +147,14 @@ def match_keys(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, f
     their_keys = {place(key): key for key in theirs}
     if len(their_keys) != len(theirs) or their_keys.keys() != {place(key) for key in ours}:
         return ours, theirs
-    merged: dict[Key, Key] = {}
-    for key in ours:
+    our_numbers: dict[Key, float] = {}
+    their_numbers: dict[Key, float] = {}
+    for key, number in ours.items():
         other = their_keys[place(key)]
-        pairs = zip(key, other, strict=True)
-        merged[key] = tuple(a if a == b else f"{a}/{b}" for a, b in pairs)
-    return {merged[key]: v for key, v in ours.items()}, {merged[key]: theirs[their_keys[place(key)]] for key in ours}
+        both = tuple(a if a == b else f"{a}/{b}" for a, b in zip(key, other, strict=True))
+        our_numbers[both] = number
+        their_numbers[both] = theirs[other]
+    return our_numbers, their_numbers
 
 
 def distinct_names(names: Sequence[str], size: int) -> list[str]:
@@ -149,7 +163,12 @@ def distinct_names(names: Sequence[str], size: int) -> list[str]:
     long = [name for name in names if len(name) > size]
     shared = os.path.commonprefix(long) if len(long) > 1 else ""
     start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # start at a whole word before the difference
-    return [clip(f"…{name[start:]}" if name in long and start else name, size) for name in names]
+    short = []
+    for name in names:
+        if start and len(name) > size:
+            name = f"…{name[start:]}"
+        short.append(clip(name, size))
+    return short
 
 
 def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best_only: bool) -> list[Key]:
@@ -159,16 +178,18 @@ def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best
     as of one number from two passes, count as equal: such rows keep their order."""
 
     def order(key: Key) -> tuple[bool, float]:
-        alone = not (key in ours and key in theirs)
-        if not alone:
+        if key in ours and key in theirs:
+            comes_last = False
             difference = abs(ours[key] - theirs[key])
         else:
-            listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
-            difference = abs(listed_in[key])
-            listed = [value for there, value in other.items() if there[:-1] == key[:-1]] if best_only else []
-            if listed:
-                alone, difference = False, max(0.0, listed_in[key] - min(listed))
-        return alone, -round(difference, ROUNDED)
+            own, other = (ours, theirs) if key in ours else (theirs, ours)
+            comes_last = True
+            difference = abs(own[key])
+            same_list = [value for there, value in other.items() if there[:-1] == key[:-1]]
+            if best_only and same_list:
+                comes_last = False
+                difference = max(0.0, own[key] - min(same_list))
+        return comes_last, -round(difference, ROUNDED)
 
     return sorted(dict.fromkeys([*ours, *theirs]), key=order)
 
@@ -201,6 +222,7 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
 
 
 def format_value(value: float, shares: bool) -> str:
+    """A number, in per cent if these are *shares*."""
     if shares:
         return share(value) if value >= 0 else f"−{share(-value)}"
     return f"{value:.3g}".replace("-", "−")
@@ -208,4 +230,7 @@ def format_value(value: float, shares: bool) -> str:
 
 def format_change(ours: float | None, theirs: float | None, shares: bool) -> str:
     """Both numbers, or “not listed” for a side without such a row."""
-    return " → ".join("not listed" if v is None else format_value(v, shares) for v in (ours, theirs))
+    sides = []
+    for value in (ours, theirs):
+        sides.append("not listed" if value is None else format_value(value, shares))
+    return " → ".join(sides)

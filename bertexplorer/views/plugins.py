@@ -69,13 +69,14 @@ class Plugin(NamedTuple):
 def installed() -> dict[str, Plugin]:
     """Name -> plug-in, of all packages that are installed, the first by the name of its distribution. Nothing of them
     is imported. Those whose name cannot be used are named in the log."""
-    found: dict[str, Plugin] = {}
+    plugins: dict[str, Plugin] = {}
     for plugin in sorted(entries()):
-        if fault := fault_of_name(plugin, found):
+        fault = fault_of_name(plugin, plugins)
+        if fault:
             report(plugin, fault)
         else:
-            found[plugin.name] = plugin
-    return found
+            plugins[plugin.name] = plugin
+    return plugins
 
 
 def entries() -> Iterator[Plugin]:

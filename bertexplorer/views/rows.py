@@ -43,10 +43,11 @@ def cell_text(cell: Any) -> str:
 
 def first_cell(cells: RowCells, *names: str) -> str:
     """The first of the columns *names* that holds a text. Raises UnusableRow if none does."""
-    text = next((text for name in names if (text := cell_text(cells.get(name)))), "")
-    if not text:
-        raise UnusableRow(f"has no {names[0]}")
-    return text
+    for name in names:
+        text = cell_text(cells.get(name))
+        if text:
+            return text
+    raise UnusableRow(f"has no {names[0]}")
 
 
 def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:

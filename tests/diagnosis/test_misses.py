@@ -90,7 +90,7 @@ def test_a_hub_is_near_to_unrelated_sentences() -> None:
     unrelated = searcher.vectors([line.text for line in BUILT_IN], None).mean(axis=0)
     searcher.passages[0] = unrelated / np.linalg.norm(unrelated)
     assert searcher.hubs.nonzero()[0].tolist() == [0]
-    doctor = misses.Doctor(searcher, 0, 7, [0, 3], 2)
+    doctor = misses.Doctor(searcher, 0, 7, [0, 3])
     assert doctor.hub() == misses.Undone(2, "without 1 that unrelated sentences find, too")
 
 
@@ -98,7 +98,7 @@ def test_a_prompt_of_the_files_is_tried(tiny: Any) -> None:
     bert = bx.load(tiny("bert"))
     collection = read_collection(list(enumerate(as_rows({"cat": "The cat sat."}, ["Paris is good.", "A doctor."]), 1)))
     searcher = Searcher(bert.checkpoint, collection, None, None)
-    assert misses.Doctor(searcher, 0, 0, [1], 1).prompt() is None  # its files name none
+    assert misses.Doctor(searcher, 0, 0, [1]).prompt() is None  # its files name none
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def rows(result: CheckpointAnswer) -> list[dict[str, object]]:
 
 
 def is_share(result: CheckpointAnswer) -> bool:
-    """A score or a cosine is none."""
+    """Whether the numbers are shares; a score or a cosine is none."""
     return not result.scored
 
 

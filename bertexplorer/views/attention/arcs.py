@@ -24,6 +24,7 @@ def window(result: Attention) -> tuple[range, range]:
 
 
 def draw(result: Attention) -> list[Panel]:
+    """The strongest links; of the picked tokens alone, if there are any, with what they give to each column."""
     rows, columns = window(result)
     part = result.matrix[rows.start : rows.stop, columns.start : columns.stop]
     if result.picked:
@@ -37,8 +38,9 @@ def draw(result: Attention) -> list[Panel]:
     if result.picked:
         strong = [i - rows.start for i in result.about if i in rows]
         notes = [given(result, j) for j in columns]
-    left, right = [result.rows[i].label for i in rows], [result.columns[j].label for j in columns]
-    return [Panel([Arcs(left, right, links, strong, notes, "" if result.norms else "share")])]
+    left = [result.rows[i].label for i in rows]
+    right = [result.columns[j].label for j in columns]
+    return [Panel([Arcs(left, right, links, strong=strong, notes=notes, unit="" if result.norms else "share")])]
 
 
 def given(result: Attention, column: int) -> str:
@@ -56,10 +58,13 @@ def strongest(part: Float[np.ndarray, "r c"], top: float) -> tuple[np.ndarray, n
 
 
 def cut_note(result: Attention) -> str:
-    """A sentence about what is not drawn; '' if everything is."""
+    """What is not drawn, in a sentence or two; "" if everything is."""
     rows, columns = window(result)
-    cut = len(rows) < len(result.rows) or len(columns) < len(result.columns)
-    tokens = f"{max(len(rows), len(columns))} tokens around it are drawn. " if cut else ""
+    sentences = []
+    if len(rows) < len(result.rows) or len(columns) < len(result.columns):
+        sentences.append(f"{max(len(rows), len(columns))} tokens around it are drawn.")
     part = result.matrix[rows.start : rows.stop, columns.start : columns.stop]
-    many = not result.picked and int((part >= LEAST * part.max()).sum()) > LINES
-    return (tokens + (f"The {LINES} strongest lines are drawn." if many else "")).strip()
+    visible = int((part >= LEAST * part.max()).sum())
+    if not result.picked and visible > LINES:
+        sentences.append(f"The {LINES} strongest lines are drawn.")
+    return " ".join(sentences)

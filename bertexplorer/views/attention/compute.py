@@ -100,7 +100,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         every = rescale(every)
     stack = [every[i, j] for i, j in chosen]
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
-    row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
+    row_units = tuple(all_units[i] for i in rows)
+    column_units = tuple(all_units[i] for i in columns)
     about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
     shares = options.measure == "norm" and options.special == "discounted"
     link = None
@@ -136,7 +137,8 @@ def strongest_link(
 
 
 def select_units(all_units: tuple[Unit, ...], options: Options) -> tuple[list[int], list[int]]:
-    """The units that look and those that are looked at."""
+    """(indices of the units that look, of those that are looked at). Raises ExplorerError if none is visible, and for a
+    direction without a second text."""
     visible = [i for i, unit in enumerate(all_units) if options.special == "shown" or not unit.special]
     if not visible:
         raise ExplorerError("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.")
@@ -165,8 +167,13 @@ def focus_rows(
     masks = [i for i, unit in enumerate(rows) if set(encoding.masked).intersection(unit.positions)]
     if masks:
         return (masks[0],), False, notes
-    between_words = np.array([[a != b and not a.special and not b.special for b in columns] for a in rows])
-    best = int(np.argmax(np.where(between_words, matrix, -1.0))) // len(columns) if between_words.any() else 0
+    between_words = np.zeros(matrix.shape, dtype=bool)
+    for i, looking in enumerate(rows):
+        for j, target in enumerate(columns):
+            between_words[i, j] = looking != target and not looking.special and not target.special
+    best = 0
+    if between_words.any():
+        best = int(np.argmax(np.where(between_words, matrix, -1.0))) // len(columns)
     return (best,), False, notes
 
 
@@ -174,55 +181,80 @@ def rows(result: Attention) -> list[dict[str, object]]:
     """A row for each pair of tokens; in a grid, for each head too. If a grid has more than MAX_ROWS weights, only those
     of the tokens that the view is about are listed, and the measure says so. Positions are those of a unit's first
     token."""
-    unit = "share of the norms" if result.norm_shares else "weight"
-    if result.norms:
-        unit = "norm"
+    if result.show != "grid":
+        return rows_of_combined_heads(result)
+    if result.every.size <= MAX_ROWS:
+        return rows_of_each_head(result)
+    return rows_of_focus(result)
 
-    def entry(heads: str, source: str, position: int, target: Unit, value: float) -> dict[str, object]:
-        looks = {
-            "heads": heads,
-            "from": source,
-            "from_position": position,
-            "to": target.label,
-            "to_position": target.positions[0],
-        }
-        return {**looks, "value": value, "measure": unit}
 
-    if result.show == "grid" and result.every.size <= MAX_ROWS:
-        return [
-            entry(str(Head(i, j)), a.label, a.positions[0], b, float(result.every[i, j, row, column]))
-            for i, j in np.ndindex(result.every.shape[:2])
-            for row, a in enumerate(result.rows)
-            for column, b in enumerate(result.columns)
-        ]
-    if result.show == "grid":
-        unit += f", only from the token that the view is about: all would be {result.every.size:,} rows"
-        source = " ".join(result.rows[i].label for i in result.about)
-        position = result.rows[result.about[0]].positions[0]
-        table = result.by_head
-        return [
-            entry(str(Head(i, j)), source, position, target, float(table[i, j, column]))
-            for i, j in np.ndindex(table.shape[:2])
-            for column, target in enumerate(result.columns)
-        ]
+def rows_of_combined_heads(result: Attention) -> list[dict[str, object]]:
+    """A row for each pair of tokens, by the chosen heads together."""
     layers, heads_per_layer = result.every.shape[:2]
     heads = name_heads(result.chosen, layers, heads_per_layer)
-    heads = heads if len(result.chosen) == 1 else f"{result.combine} of {heads}"
-    return [
-        entry(heads, a.label, a.positions[0], b, float(result.matrix[i, j]))
-        for i, a in enumerate(result.rows)
-        for j, b in enumerate(result.columns)
-    ]
+    if len(result.chosen) > 1:
+        heads = f"{result.combine} of {heads}"
+    table = []
+    for i, source in enumerate(result.rows):
+        for j, target in enumerate(result.columns):
+            looks = looks_at(heads, source.label, source.positions[0], target)
+            table.append({**looks, "value": float(result.matrix[i, j]), "measure": measure_name(result)})
+    return table
+
+
+def rows_of_each_head(result: Attention) -> list[dict[str, object]]:
+    """A row for each head and pair of tokens."""
+    table = []
+    for layer, head in np.ndindex(result.every.shape[:2]):
+        weights = result.every[layer, head]
+        for i, source in enumerate(result.rows):
+            for j, target in enumerate(result.columns):
+                looks = looks_at(str(Head(layer, head)), source.label, source.positions[0], target)
+                table.append({**looks, "value": float(weights[i, j]), "measure": measure_name(result)})
+    return table
+
+
+def rows_of_focus(result: Attention) -> list[dict[str, object]]:
+    """A row for each head and target of the tokens that the view is about."""
+    total = f"{result.every.size:,} rows"
+    measure = f"{measure_name(result)}, only from the token that the view is about: all would be {total}"
+    source = " ".join(result.rows[i].label for i in result.about)
+    position = result.rows[result.about[0]].positions[0]
+    by_head = result.by_head
+    table = []
+    for layer, head in np.ndindex(by_head.shape[:2]):
+        for j, target in enumerate(result.columns):
+            looks = looks_at(str(Head(layer, head)), source, position, target)
+            table.append({**looks, "value": float(by_head[layer, head, j]), "measure": measure})
+    return table
+
+
+def looks_at(heads: str, source: str, position: int, target: Unit) -> dict[str, object]:
+    """The columns that say which token looks at which."""
+    return {
+        "heads": heads,
+        "from": source,
+        "from_position": position,
+        "to": target.label,
+        "to_position": target.positions[0],
+    }
+
+
+def measure_name(result: Attention) -> str:
+    """What the numbers are."""
+    if result.norms:
+        return "norm"
+    return "share of the norms" if result.norm_shares else "weight"
 
 
 def name_row(heads: Any, source: Any, _: Any, target: Any, __: Any) -> str:
-    """The name of a row in a comparison: head 1·3 (“didn” → “'”)."""
+    """The name of a row in a comparison, from its KEYS: head 1·3 (“didn” → “'”)."""
     name = f"head {heads}" if PLACE.fullmatch(heads) else heads
     return f"{name} (“{source}” → “{target}”)"
 
 
 def is_share(result: Attention) -> bool:
-    """Norms are lengths."""
+    """Whether the numbers are shares; norms are lengths."""
     return not result.norms
 
 

@@ -70,20 +70,26 @@ LETTERS = 12  # of a token in a button
 
 
 def draw(result: Attention) -> Figure:
-    kinds = {"grid": grid, "arcs": arcs.draw, "head": token_map}
-    return Figure(kinds[result.show](result), buttons(result))
+    if result.show == "grid":
+        panels = grid(result)
+    elif result.show == "arcs":
+        panels = arcs.draw(result)
+    else:
+        panels = token_map(result)
+    return Figure(panels, buttons(result))
 
 
 def buttons(result: Attention) -> list[Button]:
     """Buttons beside the figure: the head that shows most, and the special tokens in or out."""
-    found = []
+    offered = []
     if result.show == "grid" and result.link:
-        found.append(Button(f"Open {link_words(result, result.link)}", {"set": opened(*result.link.head, "arcs")}))
+        layer, head = result.link.head
+        offered.append(Button(f"Open {link_words(result, result.link)}", {"set": opened(layer, head, "arcs")}))
     if any(unit.special for unit in result.columns):
-        found.append(Button("Leave out [CLS] and [SEP]", {"set": {"special": "discounted"}}))
+        offered.append(Button("Leave out [CLS] and [SEP]", {"set": {"special": "discounted"}}))
     elif result.special != "shown":
-        found.append(Button("Show [CLS] and [SEP]", {"set": {"special": "shown"}}))
-    return found
+        offered.append(Button("Show [CLS] and [SEP]", {"set": {"special": "shown"}}))
+    return offered
 
 
 def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
@@ -92,8 +98,10 @@ def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
 
 
 def link_words(result: Attention, link: HeadLink) -> str:
-    source, target = result.rows[link.source].label, result.columns[link.target].label
-    return f"{link.head}: {clip(source, LETTERS)} → {clip(target, LETTERS)}"
+    """The head and the two tokens that it links, in a button."""
+    source = clip(result.rows[link.source].label, LETTERS)
+    target = clip(result.columns[link.target].label, LETTERS)
+    return f"{link.head}: {source} → {target}"
 
 
 def grid(result: Attention) -> list[Panel]:
@@ -107,10 +115,10 @@ def grid(result: Attention) -> list[Panel]:
         doors.append([{"set": opened(i, j)} for j in range(heads)])
     table = Tiles(
         picture,
-        [str(layer) for layer in range(1, layers + 1)],
-        [str(head) for head in range(1, heads + 1)],
-        hover,
-        doors,
+        rows=[str(layer) for layer in range(1, layers + 1)],
+        columns=[str(head) for head in range(1, heads + 1)],
+        hover=hover,
+        doors=doors,
         framed=[(result.link.head.layer, result.link.head.head)] if result.link else [],
     )
     top = number(result, float(result.every.max()))
@@ -120,7 +128,9 @@ def grid(result: Attention) -> list[Panel]:
 
 def shared(step: int, unit: str) -> list[Panel]:
     """A note below if *step* tokens share a *unit*."""
-    return [Panel([TextLines([StyledWords(f"{step} tokens share a {unit}: their largest")])])] if step > 1 else []
+    if step == 1:
+        return []
+    return [Panel([TextLines([StyledWords(f"{step} tokens share a {unit}: their largest")])])]
 
 
 def hover_text(result: Attention, layer: int, head: int) -> str:
@@ -139,12 +149,12 @@ def token_map(result: Attention) -> list[Panel]:
     if max(values.shape) <= NUMBERED:
         text = [[f"{v:.2f}" if result.norms else f"{100 * v:.0f}" for v in row] for row in values.tolist()]
     table = Cells(
-        [unit.label for unit in result.rows[::step]],
-        [unit.label for unit in result.columns[::step]],
-        values,
-        "root",
-        0,
-        float(values.max()) or 1.0,
+        rows=[unit.label for unit in result.rows[::step]],
+        columns=[unit.label for unit in result.columns[::step]],
+        values=values,
+        palette="root",
+        low=0,
+        high=float(values.max()) or 1.0,
         text=text,
         tokens=True,
         verb="takes from" if result.norms else "gives to",
@@ -160,10 +170,12 @@ def tokens_per_cell(result: Attention) -> int:
 
 
 def number(result: Attention, value: float) -> str:
+    """A length, or a share in per cent."""
     return f"{value:.2f}" if result.norms else percent(value)
 
 
 def subject(result: Attention) -> str:
+    """The tokens that the view is about."""
     return " ".join(result.rows[i].label for i in result.about)
 
 
@@ -179,20 +191,22 @@ def describe_heads(result: Attention) -> str:
     in_layers = {head.layer for head in chosen}
     if len(in_layers) == 1 and len(chosen) == heads:
         return f"In layer {chosen[0].layer + 1}, its {heads} heads {together},"
-    names = ", ".join(map(str, chosen[:6])) + (f" and {len(chosen) - 6} more" if len(chosen) > 6 else "")
+    names = ", ".join(map(str, chosen[:6]))
+    if len(chosen) > 6:
+        names = f"{names} and {len(chosen) - 6} more"
     return f"Over the heads {names}, {together},"
 
 
 def say(result: Attention) -> str:
     """The main targets of the tokens that the view is about, compared with the other heads."""
-    start = say_grid(result) if result.show == "grid" else say_map(result)
-    kinds = {
-        "hidden": "[CLS] and [SEP] are left out.",
-        "discounted": "Shares are of what is left without [CLS], [SEP].",
-    }
-    more = [kinds[result.special]] if result.special in kinds else []
-    more += [arcs.cut_note(result) if result.show == "arcs" else pooling_note(result)]
-    return " ".join(text for text in (start, *more, *result.notes, *beyond_limit(result.left_out)) if text)
+    sentences = [say_grid(result) if result.show == "grid" else say_map(result)]
+    if result.special == "hidden":
+        sentences.append("[CLS] and [SEP] are left out.")
+    elif result.special == "discounted":
+        sentences.append("Shares are of what is left without [CLS], [SEP].")
+    sentences.append(arcs.cut_note(result) if result.show == "arcs" else pooling_note(result))
+    sentences += [*result.notes, *beyond_limit(result.left_out)]
+    return " ".join(filter(None, sentences))
 
 
 def pooling_note(result: Attention) -> str:
@@ -203,24 +217,27 @@ def pooling_note(result: Attention) -> str:
 
 
 def say_map(result: Attention) -> str:
-    best = int(result.gives.argmax())
-    median = float(np.median(result.by_head[:, :, best]))
+    """The main target, beside what a random head gives to it, unless all heads are combined."""
     layers, heads = result.every.shape[:2]
-    compare = f"; a random head gives {number(result, median)} (median of all {layers * heads} heads)"
-    many = len(result.chosen) == layers * heads
-    return f"{say_combined(result)}{'' if many else compare}."
+    if len(result.chosen) == layers * heads:
+        return f"{say_combined(result)}."
+    best = int(result.gives.argmax())
+    median = number(result, float(np.median(result.by_head[:, :, best])))
+    return f"{say_combined(result)}; a random head gives {median} (median of all {layers * heads} heads)."
 
 
 def say_combined(result: Attention) -> str:
-    """The main target of the tokens that the view is about, in the chosen heads together."""
+    """The main target of the tokens that the view is about, in the chosen heads together; without the full stop."""
     best = int(result.gives.argmax())
+    target = result.columns[best]
     statement = f"{quote(clip(subject(result), 40))} {gives_to(result, float(result.gives[best]), best)}"
-    about_itself = result.columns[best] in [result.rows[i] for i in result.about]
-    other = "" if not about_itself and not result.columns[best].special else say_others(result)
-    return f"{describe_heads(result)} {statement}{other}"
+    if target.special or target in [result.rows[i] for i in result.about]:
+        statement = f"{statement}{say_others(result)}"
+    return f"{describe_heads(result)} {statement}"
 
 
 def gives_to(result: Attention, value: float, column: int) -> str:
+    """What is given to a column, as the end of a sentence about the token that looks."""
     to = quote(result.columns[column].label)
     if result.norms:
         return f"takes in a vector of length {value:.2f} from {to}"
@@ -230,29 +247,33 @@ def gives_to(result: Attention, value: float, column: int) -> str:
 
 
 def say_others(result: Attention) -> str:
-    """The strongest other word, if the strongest target is the token itself or a special one."""
+    """The strongest other word, as a clause after the strongest target, which is the token itself or a special one; ""
+    if there is no other word."""
     about = [result.rows[i] for i in result.about]
-    gives = np.array(
-        [-1.0 if c.special or c in about else g for c, g in zip(result.columns, result.gives, strict=True)]
-    )
+    gives = result.gives.copy()
+    for i, unit in enumerate(result.columns):
+        if unit.special or unit in about:
+            gives[i] = -1.0
     best = int(gives.argmax())
     if gives[best] < 0:
         return ""
-    return (
-        f", and of the other words most to {quote(result.columns[best].label)} ({number(result, float(gives[best]))})"
-    )
+    most = number(result, float(gives[best]))
+    return f", and of the other words most to {quote(result.columns[best].label)} ({most})"
 
 
 def say_grid(result: Attention) -> str:
     """The head that shows most, and what the tokens that the view is about do in all heads together."""
+    sentences = ["Each tile is a head: rows look, columns are looked at.", say_strongest(result)]
     layers, heads = result.every.shape[:2]
-    together = f" {say_combined(result)}." if len(result.chosen) == layers * heads else ""
-    return f"Each tile is a head: rows look, columns are looked at. {say_strongest(result)}{together}"
+    if len(result.chosen) == layers * heads:
+        sentences.append(f"{say_combined(result)}.")
+    return " ".join(sentences)
 
 
 def say_strongest(result: Attention) -> str:
     """The strongest link between two words, special heads left aside; without one, the head that gives most."""
-    if link := result.link:
+    link = result.link
+    if link:
         source = quote(clip(result.rows[link.source].label, 40))
         median = number(result, float(np.median(result.every[:, :, link.source, link.target])))
         return (
@@ -260,10 +281,12 @@ def say_strongest(result: Attention) -> str:
             f"{gives_to(result, link.weight, link.target)} (median of all heads {median})."
         )
     about = [result.rows[i] for i in result.about]
-    other_columns = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
-    table = result.by_head[:, :, other_columns] if other_columns else result.by_head
-    layer, head, column = (int(i) for i in np.unravel_index(int(table.argmax()), table.shape))
-    column = other_columns[column] if other_columns else column
+    columns = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
+    if not columns:
+        columns = list(range(len(result.columns)))
+    table = result.by_head[:, :, columns]
+    layer, head, place = (int(i) for i in np.unravel_index(int(table.argmax()), table.shape))
+    column = columns[place]
     median = number(result, float(np.median(result.by_head[:, :, column])))
     most = gives_to(result, float(result.by_head[layer, head, column]), column)
     return (
@@ -274,11 +297,12 @@ def say_strongest(result: Attention) -> str:
 
 def compare(first: Attention, second: Attention) -> str:
     """The largest change of a weight between two results."""
-    both = ViewResult(first), ViewResult(second)
-    keys, ours, theirs = difference.most_different(cast("Comparable", analysis), *both, None)
+    module = cast("Comparable", analysis)
+    keys, ours, theirs = difference.most_different(module, ViewResult(first), ViewResult(second), None)
     if not keys or keys[0] not in ours or keys[0] not in theirs:
         return ""
-    before, after = (number(first, numbers[keys[0]]) for numbers in (ours, theirs))
+    before = number(first, ours[keys[0]])
+    after = number(first, theirs[keys[0]])
     return f"The largest change is in {analysis.name_row(*keys[0])}: {before} for the first, {after} for the second."
 
 
@@ -286,4 +310,8 @@ def colours(result: Attention) -> dict[int, float]:
     """The attention from the tokens that the view is about to each position, relative to the largest."""
     gives = result.gives
     top = float(gives.max()) or 1.0
-    return {p: float(g) / top for unit, g in zip(result.columns, gives, strict=True) for p in unit.positions}
+    shades = {}
+    for unit, value in zip(result.columns, gives, strict=True):
+        for position in unit.positions:
+            shades[position] = float(value) / top
+    return shades

@@ -61,13 +61,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     check_number(layer, checkpoint.config.num_layers, "layer")
     encoding = checkpoint.tokenizer.encode(text)
     check_length(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
-    kept = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
-    about = [kept.index(i) for i in encoding.picked or encoding.masked[:1] if i in kept] or [0]
+    shown = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
+    wanted = encoding.picked or encoding.masked[:1]
+    about = [shown.index(i) for i in wanted if i in shown] or [0]
     if options.method == "flow":
         check_flow_size(encoding, len(about))
     attention = engine.attentions(checkpoint, encoding).mean(dim=1).numpy()
     if options.special == "left out":
-        attention = rescale(attention[:, kept][..., kept])
+        attention = rescale(attention[:, shown][..., shown])
     raw = attention[:, about].mean(axis=1)
     shares = raw
     if options.method == "rollout":
@@ -76,19 +77,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         shares = np.mean([flow(attention, token) for token in about], axis=0)
     return AttentionFlow(
         method=options.method,
-        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in kept]),
+        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in shown]),
         about=tuple(about),
-        picked=any(i in kept for i in encoding.picked),
+        picked=any(i in shown for i in encoding.picked),
         layer=layer - 1,
         shares=shares,
         raw=raw,
         left_out=encoding.left_out,
-        positions=tuple(kept),
+        positions=tuple(shown),
         special=options.special,
     )
 
 
 def check_flow_size(encoding: Encoding, picked: int) -> None:
+    """Raises ExplorerError if the flow would take too long."""
     if len(encoding) > FLOW_TOKENS:
         raise ExplorerError(
             f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, because each token of "
@@ -110,14 +112,15 @@ def flow(attention: Float[np.ndarray, "l t t"], token: int) -> Float[np.ndarray,
 
     layers, tokens, _ = attention.shape
     capacity = np.rint(UNITS * residual(attention)).astype(np.int32)
-    layer, high, low = np.nonzero(capacity)  # node (i, a) is number i t + a; the input tokens are layer 0
-    edges = (capacity[layer, high, low], ((layer + 1) * tokens + high, layer * tokens + low))
+    layer, high, low = np.nonzero(capacity)  # an edge leads from token *high* after a layer to token *low* before it
+    values = capacity[layer, high, low]
+    start = (layer + 1) * tokens + high  # node (i, a) is number i t + a; the input tokens are layer 0
+    end = layer * tokens + low
     flows = np.zeros((layers, tokens))
     flows[0] = capacity[0, token]  # a single edge
     for top in range(1, layers):
         size = (top + 2) * tokens
         below = layer <= top
-        values, (start, end) = edges
         graph = csr_array((values[below], (start[below], end[below])), shape=(size, size))
         source = (top + 1) * tokens + token
         flows[top] = [maximum_flow(graph, source, sink).flow_value for sink in range(tokens)]
@@ -143,7 +146,7 @@ def rows(result: AttentionFlow) -> list[dict[str, object]]:
 
 
 def is_share(result: AttentionFlow) -> bool:
-    """What reaches a token, by any method."""
+    """Whether the numbers are shares: what reaches a token is one, by any method."""
     return True
 
 

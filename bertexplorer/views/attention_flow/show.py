@@ -85,6 +85,7 @@ def drawn_positions(result: AttentionFlow) -> list[int]:
 
 
 def heat(result: AttentionFlow, positions: list[int]) -> Cells:
+    """What each layer takes from each token."""
     layers = [str(layer) for layer in range(1, len(result.shares) + 1)]
     tokens = [result.tokens[position] for position in positions]
     shares = result.shares[:, positions].T
@@ -92,14 +93,15 @@ def heat(result: AttentionFlow, positions: list[int]) -> Cells:
     for token, row in zip(tokens, shares.tolist(), strict=True):
         hover.append([f"{token}, layer {layer}: {percent(share)}" for layer, share in zip(layers, row, strict=True)])
     high = float(result.shares.max()) or 1.0
-    return Cells(tokens, layers, shares, "root", 0, high, hover=hover, tokens=True)
+    return Cells(tokens, layers, shares, palette="root", low=0, high=high, hover=hover, tokens=True)
 
 
 def chosen(result: AttentionFlow, positions: list[int]) -> Bars:
     """The chosen layer: a bar for the method, a tick for its raw attention."""
     bars = []
     for position in positions:
-        share, raw = float(result.shares[result.layer, position]), float(result.raw[result.layer, position])
+        share = float(result.shares[result.layer, position])
+        raw = float(result.raw[result.layer, position])
         hover = f"{result.tokens[position]}: {WORDS[result.method]} {percent(share)}"
         if result.method == "raw":
             bars.append(Bar("", share, hover=hover))
@@ -122,21 +124,26 @@ def say(result: AttentionFlow) -> str:
     """The main sources of the token by the method, compared with the raw attention of that layer."""
     subject = quote(clip(" ".join(result.tokens[i] for i in result.about), 40))
     at = f"After layer {result.layer + 1} of {len(result.shares)}"
-    by, raw = result.shares[result.layer], result.raw[result.layer]
+    shares = result.shares[result.layer]
+    raw = result.raw[result.layer]
     looked = int(raw.argmax())
-    compare = f"that layer alone looks most at {quote(result.tokens[looked])} ({percent(float(raw[looked]))})."
+    alone = f"that layer alone looks most at {quote(result.tokens[looked])} ({percent(float(raw[looked]))})"
+    sentences = []
     if result.method == "rollout":
-        sentence = f"{at}, by rollout {subject} takes {strongest(result, by, 'from')}; {compare}"
+        sentences.append(f"{at}, by rollout {subject} takes {strongest(result, shares, 'from')}; {alone}.")
     elif result.method == "flow":
-        sentence = (
-            f"{at}, the maximal flow to {subject} is {strongest(result, by, 'from')}; {compare}{say_full(result)}"
-        )
+        sentences.append(f"{at}, the maximal flow to {subject} is {strongest(result, shares, 'from')}; {alone}.")
+        full = int((shares >= 0.999).sum())  # after many layers, flow cannot distinguish them
+        if full > 1:
+            sentences.append(f"{full} of {len(result.tokens)} tokens could pass in full.")
     else:
-        sentence = f"{at}, its heads averaged: {subject} gives {strongest(result, by, 'to')}."
-    few = len(drawn_positions(result))
-    cut = f" The {few} strongest of {len(result.tokens)} tokens are drawn." if few < len(result.tokens) else ""
-    special = ["[CLS] and [SEP] are left out."] if result.special == "left out" else []
-    return " ".join([sentence + cut, *special, *beyond_limit(result.left_out)])
+        sentences.append(f"{at}, its heads averaged: {subject} gives {strongest(result, shares, 'to')}.")
+    drawn = len(drawn_positions(result))
+    if drawn < len(result.tokens):
+        sentences.append(f"The {drawn} strongest of {len(result.tokens)} tokens are drawn.")
+    if result.special == "left out":
+        sentences.append("[CLS] and [SEP] are left out.")
+    return " ".join([*sentences, *beyond_limit(result.left_out)])
 
 
 def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str) -> str:
@@ -145,13 +152,8 @@ def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str)
     return " and ".join(f"{percent(float(values[i]))} {word} {quote(result.tokens[i])}" for i in best)
 
 
-def say_full(result: AttentionFlow) -> str:
-    """The number of tokens with the maximal flow, which flow cannot distinguish after many layers."""
-    count = int((result.shares[result.layer] >= 0.999).sum())
-    return f" {count} of {len(result.tokens)} tokens could pass in full." if count > 1 else ""
-
-
 def colours(result: AttentionFlow) -> dict[int, float]:
+    """Position -> its share at the chosen layer, relative to the largest."""
     shares = result.shares[result.layer]
     top = float(shares.max()) or 1.0
     return {position: float(share) / top for position, share in zip(result.positions, shares, strict=True)}

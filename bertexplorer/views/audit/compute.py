@@ -212,6 +212,7 @@ class Tally:
             first = i
 
     def add_word(self, word: str, pieces: Sequence[Piece]) -> None:
+        """Count a word with its pieces; nothing without a letter is a word."""
         script = script_of(word)
         if not script:
             return
@@ -222,15 +223,18 @@ class Tally:
             self.shattered[word.strip().casefold(), len(pieces)] += 1
 
     def shattered_words(self) -> tuple[Shattered, ...]:
-        found = [Shattered(word, pieces, times) for (word, pieces), times in self.shattered.items()]
-        found.sort(key=lambda one: (-one.times * one.pieces, one.word))
-        return tuple(found[:NAMED])
+        """The first NAMED, those with the most pieces in all first."""
+        words = [Shattered(word, pieces, times) for (word, pieces), times in self.shattered.items()]
+        words.sort(key=lambda word: (-word.times * word.pieces, word.word))
+        return tuple(words[:NAMED])
 
     def by_script(self) -> tuple[Script, ...]:
-        return tuple(
-            Script(name, count, self.pieces[name] / count, self.broken[name] / count)
-            for name, count in self.words.most_common()
-        )
+        """Each script, the most frequent first."""
+        scripts = []
+        for name, count in self.words.most_common():
+            pieces = self.pieces[name] / count
+            scripts.append(Script(name, words=count, pieces=pieces, shattered=self.broken[name] / count))
+        return tuple(scripts)
 
 
 def script_of(word: str) -> str:
@@ -250,14 +254,14 @@ def repetitions(texts: Sequence[LabelledLine], alike: float) -> list[Finding]:
     """The texts that repeat an earlier one, exactly but for case and spaces, or nearly."""
     rows = [Row(i, {"text": line.text, "label": line.label}) for i, line in enumerate(texts) if line.text.strip()]
     other_label = set(contradictions(rows, ["text"], "label"))
-    found = []
+    findings = []
     for line, earlier in duplicates(rows, ["text"]):
         kind = "another label" if (line, earlier) in other_label else "repeats"
-        found.append(Finding(line, kind, 1.0, earlier))
+        findings.append(Finding(line, kind, earlier=earlier))
     all_texts = [line.text for line in texts]
     for near in near_duplicates(all_texts, alike):
-        found.append(Finding(near.text, "nearly repeats", near.share, near.earlier))
-    return found
+        findings.append(Finding(near.text, "nearly repeats", amount=near.share, earlier=near.earlier))
+    return findings
 
 
 def rows(result: Audit) -> list[dict[str, object]]:
@@ -287,8 +291,8 @@ def tables(result: Audit) -> dict[str, list[dict[str, object]]]:
     """How often each kind of finding occurs; the shattered words; the scripts."""
     return {
         "summary": summary_rows(result),
-        "words": [one._asdict() for one in result.shattered],
-        "scripts": [one._asdict() for one in result.scripts],
+        "words": [word._asdict() for word in result.shattered],
+        "scripts": [script._asdict() for script in result.scripts],
     }
 
 

@@ -59,6 +59,7 @@ REPORT = (PARAGRAPH * 3, PARAGRAPH * 12, PARAGRAPH * 18, "It was opened in sprin
 
 
 def plain(texts: tuple[str, ...]) -> tuple[LabelledLine, ...]:
+    """*texts* without labels."""
     return tuple(LabelledLine(text.strip()) for text in texts)
 
 

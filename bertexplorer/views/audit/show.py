@@ -55,26 +55,19 @@ def draw(result: Audit) -> Figure:
         bars.append(Bar(kind, found / total, f"{found:,} of {total:,}", tone))
     panels = [Panel([Bars(bars, high=1, unit="share")], title="Texts")]
     if result.shattered:
-        words = [
-            Bar(
-                one.word,
-                one.pieces,
-                count(one.pieces, "piece") + (f", {one.times:,} times" if one.times > 1 else ""),
-                door={"view": "tokenization", "text": one.word},
-            )
-            for one in result.shattered[:WORDS]
-        ]
+        words = []
+        for shattered in result.shattered[:WORDS]:
+            text = count(shattered.pieces, "piece")
+            if shattered.times > 1:
+                text = f"{text}, {shattered.times:,} times"
+            door = {"view": "tokenization", "text": shattered.word}
+            words.append(Bar(shattered.word, shattered.pieces, text, door=door))
         panels.append(Panel([Bars(words)], title="Words that are shattered"))
-    if result.scripts[1:]:
-        scripts = [
-            Bar(
-                script.name,
-                script.shattered,
-                share(script.shattered),
-                hover=f"{count(script.words, 'word')}, {decimal(script.pieces)} pieces each",
-            )
-            for script in result.scripts[:SCRIPTS]
-        ]
+    if len(result.scripts) > 1:
+        scripts = []
+        for script in result.scripts[:SCRIPTS]:
+            hover = f"{count(script.words, 'word')}, {decimal(script.pieces)} pieces each"
+            scripts.append(Bar(script.name, script.shattered, share(script.shattered), hover=hover))
         title = f"Words that are unknown or in {SHATTERED} pieces or more, by script"
         panels.append(Panel([Bars(scripts, high=1, unit="share")], title=title))
     return Figure(panels)
@@ -82,15 +75,19 @@ def draw(result: Audit) -> Figure:
 
 def say(result: Audit) -> str:
     """How many texts are odd and how, then what the vocabulary makes of their words."""
-    total = len(result.texts)
-    found = []
-    for kind, (one, several) in KINDS.items():
-        if number := result.count(kind):
-            found.append(f"{number:,} {one if number == 1 else several}")
-    sentences = [f"Of {count(total, 'text')}, {join_names(found)}."]
-    if not found:
-        sentences = [f"Nothing odd was found in {count(total, 'text')}."]
-    if cut := [finding for finding in result.findings if finding.kind == "cut"]:
+    texts = count(len(result.texts), "text")
+    odd = []
+    for kind, (of_one, of_several) in KINDS.items():
+        number = result.count(kind)
+        if number:
+            odd.append(f"{number:,} {of_one if number == 1 else of_several}")
+    sentences = []
+    if odd:
+        sentences.append(f"Of {texts}, {join_names(odd)}.")
+    else:
+        sentences.append(f"Nothing odd was found in {texts}.")
+    cut = [finding for finding in result.findings if finding.kind == "cut"]
+    if cut:
         lost = sum(finding.amount for finding in cut) / len(cut)
         sentences.append(
             f"It reads {result.limit:,} tokens of a text, and the longest has {result.longest:,}; of a text "
@@ -100,7 +97,7 @@ def say(result: Audit) -> str:
         f"A word has {decimal(result.pieces)} pieces on average, and {share(result.unknown)} of the tokens are unknown."
     )
     if result.shattered:
-        named = join_names([quote(clip(one.word, 20)) for one in result.shattered[:3]])
+        named = join_names([quote(clip(shattered.word, 20)) for shattered in result.shattered[:3]])
         sentences.append(f"In {SHATTERED} pieces or more, or unknown, are words such as {named}.")
     if len(result.findings) > LISTED:
         sentences.append(f"The table has the first {LISTED:,} of {len(result.findings):,} findings.")
@@ -111,10 +108,8 @@ def compare(first: Audit, second: Audit) -> str:
     """Which of two tokenizers needs fewer pieces for a word."""
     if first.texts != second.texts or first.pieces == second.pieces:
         return ""
-    fewer = "the first" if first.pieces < second.pieces else "the second"
-    return (
-        f"{fewer.capitalize()} needs fewer pieces: {decimal(first.pieces)} against {decimal(second.pieces)} for a word."
-    )
+    fewer = "The first" if first.pieces < second.pieces else "The second"
+    return f"{fewer} needs fewer pieces: {decimal(first.pieces)} against {decimal(second.pieces)} for a word."
 
 
 def cases(result: Audit, *others: Audit) -> dict[str, Any]:
@@ -123,10 +118,10 @@ def cases(result: Audit, *others: Audit) -> dict[str, Any]:
     theirs = []
     for other in others:
         theirs.append({(finding.line, finding.kind): finding for finding in other.findings})
-    rows = [
-        row(result, finding, [other.get((finding.line, finding.kind)) for other in theirs])
-        for finding in result.findings[:LISTED]
-    ]
+    rows = []
+    for finding in result.findings[:LISTED]:
+        same = [findings.get((finding.line, finding.kind)) for findings in theirs]
+        rows.append(row(result, finding, same))
     return {
         "rows": rows,
         "score": "the share that is not read, is unknown, or is like the earlier text; else 1",
@@ -135,7 +130,14 @@ def cases(result: Audit, *others: Audit) -> dict[str, Any]:
     }
 
 
-def row(result: Audit, finding: Finding, others: list[Finding | None]) -> dict[str, Any]:
+def row(result: Audit, finding: Finding, same: list[Finding | None]) -> dict[str, Any]:
+    """A row of the table. *same*: the finding in each of the other results, None where it is not found."""
+    others: list[dict[str, Any] | None] = []
+    for other in same:
+        if other is None:
+            others.append(None)
+        else:
+            others.append({"answer": other.kind, "right": None, "score": round(other.amount, 3)})
     text = result.texts[finding.line].text
     earlier = f"as line {result.line(finding.earlier):,}" if finding.earlier >= 0 else ""
     return {
@@ -147,8 +149,6 @@ def row(result: Audit, finding: Finding, others: list[Finding | None]) -> dict[s
         "right": None,
         "score": round(finding.amount, 3),
         "rank": None,
-        "others": [
-            other and {"answer": other.kind, "right": None, "score": round(other.amount, 3)} for other in others
-        ],
+        "others": others,
         "state": {"view": "tokenization", "text": text},
     }

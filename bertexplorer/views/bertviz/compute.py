@@ -61,28 +61,31 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     config = checkpoint.config
     layers = parse_layers(options.layers, config.num_layers)
     encoding = checkpoint.tokenizer.encode(text)
-    each = len(encoding) ** 2 + (2 * len(encoding) * config.head_size if options.kind == "neuron" else 0)
-    check_size(options.kind, len(encoding), each * config.num_heads, len(layers))
+    numbers = len(encoding) ** 2  # of one head
+    if options.kind == "neuron":
+        numbers += 2 * len(encoding) * config.head_size
+    check_size(options.kind, len(encoding), numbers * config.num_heads, len(layers))
     indices = list(layers)
-    kept = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
+    shown = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
     attention = engine.attentions(checkpoint, encoding).numpy()[indices]
     if options.special == "left out":
-        attention = rescale(attention[:, :, kept][..., kept])
+        attention = rescale(attention[:, :, shown][..., shown])
     queries = keys = None
     if options.kind == "neuron":
         both = engine.queries_and_keys(checkpoint, encoding)
-        queries, keys = (tensor.numpy()[indices][:, :, kept] for tensor in both)
+        queries, keys = (tensor.numpy()[indices][:, :, shown] for tensor in both)
+    words = is_word(checkpoint, encoding)
     start = encoding.second_start
     return BertViz(
         kind=options.kind,
-        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in kept]),
-        second=None if start is None else sum(i < start for i in kept),
+        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in shown]),
+        second=None if start is None else sum(i < start for i in shown),
         layers=layers,
         attention=attention,
         queries=queries,
         keys=keys,
         left_out=encoding.left_out,
-        link=strongest_link(attention, [is_word(checkpoint, encoding)[i] for i in kept]),
+        link=strongest_link(attention, [words[i] for i in shown]),
         distances=bool(config.relative),
         special=options.special,
     )
@@ -99,8 +102,10 @@ def check_size(kind: str, tokens: int, layer: int, layers: int) -> None:
     """Raises ExplorerError with a lighter choice if there are too many numbers. *layer*: the numbers of one layer."""
     if tokens <= MAX_TOKENS[kind] and layer * layers <= MAX_NUMBERS[kind]:
         return
-    few = 0 if tokens > MAX_TOKENS[kind] else MAX_NUMBERS[kind] // layer
-    instead = f"Name up to {counted(few, 'layer')} in the options, or shorten the text" if few else "Shorten it"
+    instead = "Shorten it"
+    if tokens <= MAX_TOKENS[kind] and layer <= MAX_NUMBERS[kind]:
+        possible = counted(MAX_NUMBERS[kind] // layer, "layer")
+        instead = f"Name up to {possible} in the options, or shorten the text"
     raise ExplorerError(
         f"The text has {tokens:,} tokens, and the {kind} view of BertViz would freeze the page with {layers} "
         f"{plural('layer', layers)} of it. {instead}; the view 'Heads' draws long texts."

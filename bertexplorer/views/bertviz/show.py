@@ -82,7 +82,8 @@ def draw(result: BertViz) -> str:
     data = json.dumps(params(result), separators=(",", ":"))
     for sign in "<>&":  # a token must not end the script; JSON treats the escape as the same character
         data = data.replace(sign, f"\\u{ord(sign):04x}")
-    scripts = [(ASSETS / name).read_text("utf-8") for name in LIBRARIES] + [f"bertviz({data});", source(result.kind)]
+    scripts = [(ASSETS / name).read_text("utf-8") for name in LIBRARIES]
+    scripts += [f"bertviz({data});", source(result.kind)]
     body = "".join(f"<script>{script}</script>\n" for script in scripts)
     pickers = [f'{kind}: <select id="{kind_id}"></select>' for kind, kind_id in labels(result)]
     wide = "" if result.kind == "head" else ' class="wide"'
@@ -122,6 +123,7 @@ def params(result: BertViz) -> dict[str, Any]:
 
 
 def thousandths(values: np.ndarray) -> Any:
+    """Lists of whole numbers, which are shorter to write than fractions."""
     return np.rint(1000 * values.astype(np.float64)).astype(int).tolist()
 
 
@@ -160,7 +162,7 @@ def height(result: BertViz) -> int:
 
 def say(result: BertViz) -> str:
     """What the document shows, and how to read it."""
-    heads, count = result.attention.shape[1], len(result.layers)
+    heads = result.attention.shape[1]
     notes = {
         "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
         "coloured square switches a head on or off, a double click shows only that head.",
@@ -168,20 +170,25 @@ def say(result: BertViz) -> str:
         "neuron": "Point at a token and press its plus sign to see its query, the keys it meets, their product number "
         "by number, and the sum that the softmax turns into attention; blue is positive, orange negative.",
     }
-    layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
-    of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
-    note = ""
+    layers = f"{len(result.layers)} layers" if len(result.layers) > 1 else f"layer {result.layers[0] + 1}"
+    sentences = [
+        f"BertViz ({result.kind} view) of {len(result.tokens)} tokens, {layers} with {heads} heads.",
+        notes[result.kind],
+    ]
     if result.distances and result.kind == "neuron":
-        note = " In this family distances add to the sum: the sums alone do not give the attention."
-    sentence = f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{note}"
-    return " ".join([sentence, *say_link(result), *beyond_limit(result.left_out)])
+        sentences.append("In this family distances add to the sum: the sums alone do not give the attention.")
+    return " ".join([*sentences, *say_link(result), *beyond_limit(result.left_out)])
 
 
 def say_link(result: BertViz) -> list[str]:
     """The head to look for, if one joins two words."""
-    if not (link := result.link):
+    link = result.link
+    if not link:
         return []
     head = Head(result.layers[link.head.layer], link.head.head)
-    source, target = (quote(clip(result.tokens[i], 30)) for i in (link.source, link.target))
-    special = " Shares are of what is left without [CLS] and [SEP]." if result.special == "left out" else ""
-    return [f"Look for head {head}: {source} gives {percent(link.weight)} of its attention to {target}.{special}"]
+    source = quote(clip(result.tokens[link.source], 30))
+    target = quote(clip(result.tokens[link.target], 30))
+    sentences = [f"Look for head {head}: {source} gives {percent(link.weight)} of its attention to {target}."]
+    if result.special == "left out":
+        sentences.append("Shares are of what is left without [CLS] and [SEP].")
+    return sentences

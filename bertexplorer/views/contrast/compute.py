@@ -73,7 +73,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     except ExplorerError as error:
         raise ExplorerError(f"In the other sentence: {error}") from error
     encodings = [first_encoding, second_encoding]
-    rows = engine.masked_log_probs(checkpoint, encodings, positions=[e.masked[:1] for e in encodings])
+    positions = [encoding.masked[:1] for encoding in encodings]
+    rows = engine.masked_log_probs(checkpoint, encodings, positions=positions)
     first, second = (row[0].numpy() for row in rows)
     size = checkpoint.tokenizer.vocab_size
     vocabulary = checkpoint.tokenizer.all_pieces
@@ -102,7 +103,10 @@ def most_different(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str,
     order = likely[np.argsort(toward_second[likely])]
     falling = [i for i in order[:count] if second[i] < first[i]]
     rising = [i for i in order[::-1][:count] if second[i] > first[i]]
-    return tuple(Word(vocabulary[i], int(i), float(first[i]), float(second[i])) for i in (*falling, *rising))
+    words = []
+    for i in (*falling, *rising):
+        words.append(Word(vocabulary[i], id=int(i), first=float(first[i]), second=float(second[i])))
+    return tuple(words)
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
@@ -112,7 +116,8 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
 
 def divergence_of_each(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """What each word adds to the Jensen-Shannon divergence, in bits."""
-    p, q = np.exp(first.astype(np.float64)), np.exp(second.astype(np.float64))
+    p = np.exp(first.astype(np.float64))
+    q = np.exp(second.astype(np.float64))
     middle = np.log((p + q) / 2)
     return (p * (first - middle) + q * (second - middle)) / 2 / math.log(2)
 

@@ -77,11 +77,12 @@ def draw(result: Contrast) -> Figure:
     for i, number in zip(dots.tolist(), words_in.tolist(), strict=True):
         more = f" and {number - 1:,} more" if number > 1 else ""
         hover.append(f"{result.vocabulary[i]}{more}: {percent(float(first[i]))} and {percent(float(second[i]))}")
-    x, y = first[dots].astype(np.float32), second[dots].astype(np.float32)
+    x = first[dots].astype(np.float32)
+    y = second[dots].astype(np.float32)
     faint = np.round(1 - (1 - FAINT) ** words_in, 2)
     equal = [10.0**low, 1.0]  # as likely in both sentences
-    marks.append(Points(x, y, "grey", "dot", opacity=faint, hover=hover, log=True))
-    marks.append(Points(equal, equal, "grey", "dot", joined=True, dash="dot", log=True))
+    marks.append(Points(x, y, tone="grey", size="dot", opacity=faint, hover=hover, log=True))
+    marks.append(Points(equal, equal, tone="grey", size="dot", joined=True, dash="dot", log=True))
     return Figure([Panel(marks, x=result.texts[0], y=result.texts[1])])
 
 
@@ -106,19 +107,27 @@ def thin_out(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.nda
 
 
 def times_as_likely(word: Word) -> str:
+    """The larger of its two probabilities divided by the smaller."""
     ratio = math.exp(abs(word.log_ratio))
     return f"{ratio:,.1f} times as likely" if ratio < MANY else f"over {MANY:,} times as likely"
 
 
 def say(result: Contrast) -> str:
-    def side(sign: int) -> str:
-        words = [w for w in result.words if w.log_ratio * sign > 0][:3]
-        times = [f"{quote(w.token)} ({times_as_likely(w)})" for w in words]
-        return ", ".join(times) or "no word"
+    in_first = [word for word in result.words if word.log_ratio < 0]
+    in_second = [word for word in result.words if word.log_ratio > 0]
+    sentences = [
+        f"More likely in the first sentence: {list_words(in_first)}. In the second: {list_words(in_second)}.",
+        f"Overall, the two answers differ by {result.divergence:.2f} bits (Jensen-Shannon: 0 the same, 1 nothing in "
+        "common).",
+    ]
+    if result.alone:
+        sentences.append("Each sentence is read alone.")
+    for note in result.notes:
+        sentences.append(f"Other sentence: {note}")
+    return " ".join(sentences)
 
-    return (
-        f"More likely in the first sentence: {side(-1)}. In the second: {side(1)}. Overall, the two answers differ "
-        f"by {result.divergence:.2f} bits (Jensen-Shannon: 0 the same, 1 nothing in common)."
-        + (" Each sentence is read alone." if result.alone else "")
-        + "".join(f" Other sentence: {note}" for note in result.notes)
-    )
+
+def list_words(words: Sequence[Word]) -> str:
+    """The first three words."""
+    named = [f"{quote(word.token)} ({times_as_likely(word)})" for word in words[:3]]
+    return ", ".join(named) or "no word"

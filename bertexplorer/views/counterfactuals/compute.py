@@ -120,7 +120,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     else:
         propose = propose_by_gradient if options.method == "gradient" else propose_by_masking
         outcome = search(editor, EvaluatedDraft(base, before), propose, options.edits, options.candidates)
-    steps = outcome.steps if options.method == "reduction" else [()] * len(outcome.listed)
+    edits = []
+    for i, candidate in enumerate(outcome.listed):
+        step = outcome.steps[i] if options.method == "reduction" else ()
+        edits.append(describe_edit(editor, candidate, step))
     return Counterfactuals(
         target=question.target,
         method=options.method,
@@ -131,7 +134,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         probability=before.kept,
         wanted="" if predictor.wanted is None else question.name(predictor.wanted),
         wanted_before=before.wanted,
-        edits=tuple(describe_edit(editor, found, step) for found, step in zip(outcome.listed, steps, strict=True)),
+        edits=tuple(edits),
         found=outcome.found,
         tried=outcome.tried,
         most=0 if options.method == "reduction" else options.edits,
@@ -155,16 +158,16 @@ def side_words(editor: Editor, draft: Draft) -> tuple[tuple[str, ...], tuple[str
     words: tuple[list[str], list[str]] = ([], [])
     for i, word in enumerate(editor.words):
         if new := draft.changes.get(i, word.text):
-            words[editor.locations[i][0]].append(new)
+            words[editor.locations[i].side].append(new)
     return tuple(words[0]), tuple(words[1])
 
 
 def describe_edit(editor: Editor, candidate: EvaluatedDraft, step: Sequence[int]) -> Edit:
-    """The Edit of a text that was read. *step*: the words that a step of a reduction removed."""
-    changes = [
-        Change(i, editor.locations[i][0], editor.words[i].text, candidate.draft.changes[i])
-        for i in sorted(step or candidate.draft.changes)
-    ]
+    """The Edit of a text that was read. *step*: the words that a step of a reduction removed; () for other edits."""
+    changes = []
+    for i in sorted(step or candidate.draft.changes):
+        side = editor.locations[i].side
+        changes.append(Change(index=i, side=side, old=editor.words[i].text, new=candidate.draft.changes[i]))
     prediction = candidate.prediction
     return Edit(
         changes=tuple(changes),
@@ -217,7 +220,12 @@ def rows(result: Counterfactuals) -> list[dict[str, object]]:
 
 def format_changes(edit: Edit) -> str:
     """The changes of an edit in a line: "france → england; on → in", or "−of" if a word is removed."""
-    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in edit.changes) or "unchanged"
+    if not edit.changes:
+        return "unchanged"
+    phrases = []
+    for change in edit.changes:
+        phrases.append(f"{change.old} → {change.new}" if change.new else f"−{change.old}")
+    return "; ".join(phrases)
 
 
 class Facts(facts.Facts[Counterfactuals]):

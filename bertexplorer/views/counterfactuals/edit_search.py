@@ -34,17 +34,17 @@ class SearchOutcome:
     """The result of a search."""
 
     listed: Sequence[EvaluatedDraft]
-    steps: Sequence[tuple[int, ...]] = ()  # of a reduction: the words that each step removed
-    found: int = 0
-    tried: int = 0
-    untried: int = 0
-    group: int = 1
+    steps: Sequence[tuple[int, ...]] = ()  # of a reduction: the words that each of *listed* removed
+    found: int = 0  # edits that change the answer, listed or not
+    tried: int = 0  # changed texts that were read
+    untried: int = 0  # words of a long text that were not tried
+    group: int = 1  # of a reduction: the most neighbouring words that a step removed
 
 
 def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, candidates: int) -> SearchOutcome:
     """Beam search: edits of one word and, as long as none of them changes the answer, of one word more, up to *edits*.
-    *candidates*: words that *propose* gives for each word."""
-    free, untried = words_to_try(editor, propose is propose_by_gradient, edits, candidates)
+    *candidates*: words that *propose* gives for each word. Raises ExplorerError if no word can be replaced."""
+    free, untried = words_to_try(editor, edits, candidates, single=propose is propose_by_gradient)
     beam = [base]
     seen_changes = {frozenset[tuple[int, str]]()}
     evaluated = list[EvaluatedDraft]()
@@ -52,29 +52,36 @@ def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, c
         drafts = []
         for candidate in beam:
             left = [i for i in free if i not in candidate.draft.changes]
-            for changes in propose(editor, candidate.draft, left, candidates) if left else ():
+            if not left:
+                continue
+            for changes in propose(editor, candidate.draft, left, candidates):
                 key = frozenset(changes.items())
-                if key not in seen_changes and (draft := editor.draft(changes)):
-                    drafts.append(draft)
+                if key in seen_changes:
+                    continue
                 seen_changes.add(key)
+                draft = editor.draft(changes)
+                if draft:
+                    drafts.append(draft)
         predictions = editor.predictor.predict([draft.query for draft in drafts])
         ranked = sorted(map(EvaluatedDraft, drafts, predictions), key=distance_to_goal)
         evaluated += ranked
-        if flips := [candidate for candidate in ranked if flips_answer(editor, candidate)]:
+        flips = [candidate for candidate in ranked if flips_answer(editor, candidate)]
+        if flips:
             return SearchOutcome(flips[:LISTED], found=len(flips), tried=len(evaluated), untried=untried)
         beam = ranked[:BEAM]
-    return SearchOutcome(sorted(evaluated, key=distance_to_goal)[:LISTED], tried=len(evaluated), untried=untried)
+    closest = sorted(evaluated, key=distance_to_goal)[:LISTED]
+    return SearchOutcome(closest, tried=len(evaluated), untried=untried)
 
 
 def flips_answer(editor: Editor, candidate: EvaluatedDraft) -> bool:
     """Whether an edit changes the answer as requested. An answer that only copies an inserted word does not count."""
-    predictor, index = editor.predictor, candidate.prediction.index
-    copied = (
-        predictor.question.readout.at_mask
-        and index != predictor.wanted
-        and predictor.question.name(index) in candidate.draft.changes.values()
-    )
-    return predictor.flips(candidate.prediction) and not copied
+    predictor = editor.predictor
+    index = candidate.prediction.index
+    if not predictor.flips(candidate.prediction):
+        return False
+    if predictor.question.readout.at_mask and index != predictor.wanted:
+        return predictor.question.name(index) not in candidate.draft.changes.values()
+    return True
 
 
 def distance_to_goal(candidate: EvaluatedDraft) -> float:
@@ -83,16 +90,17 @@ def distance_to_goal(candidate: EvaluatedDraft) -> float:
     return prediction.kept if math.isnan(prediction.wanted) else -prediction.wanted
 
 
-def words_to_try(editor: Editor, single: bool, edits: int, candidates: int) -> tuple[list[int], int]:
+def words_to_try(editor: Editor, edits: int, candidates: int, *, single: bool) -> tuple[list[int], int]:
     """(indices of the words to try, how many were left out). In a long text those with the largest gradient times input
-    are tried. *single*: only words of one piece can be replaced. Raises ExplorerError if no word can."""
+    are tried. *single*: only words of one piece can be replaced. Raises ExplorerError if no word can. Tells
+    `engine.progress` how many tokens the search will read."""
     free = list(editor.replaceable)
-    if not free and any(editor.words[i].text.casefold() in editor.excluded for i in editor.free):
-        raise ExplorerError(
-            "Besides the mask, the text has only function words, which are not replaced. Allow function words too, or "
-            "type a longer sentence."
-        )
     if not free:
+        if any(editor.words[i].text.casefold() in editor.excluded for i in editor.free):
+            raise ExplorerError(
+                "Besides the mask, the text has only function words, which are not replaced. Allow function words too, "
+                "or type a longer sentence."
+            )
         raise ExplorerError("Besides the mask, the text has no word to replace. Type a longer sentence.")
     if single:
         free = [i for i in free if len(editor.words[i].positions) == 1]
@@ -108,43 +116,54 @@ def words_to_try(editor: Editor, single: bool, edits: int, candidates: int) -> t
         return free, 0
     scores = np.abs(gradient_x_input(editor.predictor.question).scores)
     weight = {i: scores[list(editor.words[i].positions)].sum() for i in free}
-    return sorted(sorted(free, key=lambda i: -weight[i])[:limit]), len(free) - limit
+    heaviest = sorted(free, key=lambda i: -weight[i])[:limit]
+    return sorted(heaviest), len(free) - limit
 
 
 def reduce(editor: Editor, base: EvaluatedDraft) -> SearchOutcome:
     """Remove the least important words, measured by leaving them out, as long as the answer stays. In a long text
-    neighbouring words are removed together until few are left."""
+    neighbouring words are removed together until few are left. Raises ExplorerError if no word can be removed."""
     if len(editor.words) < 2 or not editor.free:
         raise ExplorerError("The text has no word to remove. Type a longer sentence.")
     current = base.draft
     left = list(editor.free)
+    finest = len(left)  # words that a step may remove at once
+    widest = 1  # words that a step did remove at once
     tried = 0
-    widest = 1
-    spent = 0
-    finest = len(left)
+    spent = 0  # tokens read
     steps: list[tuple[int, ...]] = []
     accepted: list[EvaluatedDraft] = []
     while left:
-        size, tokens = min(finest, group_size(len(left), len(current.query.encoding))), len(current.query.encoding)
+        # 1. The text without each group of neighbouring words.
+        tokens = len(current.query.encoding)
+        size = min(finest, group_size(len(left), tokens))
         spent += tokens * math.ceil(len(left) / size)
         if spent > 3 * PASS_TOKENS:
             return SearchOutcome(accepted, steps, tried=tried, untried=len(left), group=widest)
-        parts = [tuple(left[i : i + size]) for i in range(0, len(left), size)]
-        shorter = [(part, editor.draft({**current.changes, **dict.fromkeys(part, "")})) for part in parts]
-        drafts = [(part, draft) for part, draft in shorter if draft]
-        predictions = editor.predictor.predict([draft.query for _, draft in drafts])
-        tried += len(drafts)
-        evaluated = [(part, EvaluatedDraft(draft, p)) for (part, draft), p in zip(drafts, predictions, strict=True)]
-        unchanged = [entry for entry in evaluated if entry[1].prediction.index == base.prediction.index]
+        shorter: list[tuple[tuple[int, ...], Draft]] = []
+        for start in range(0, len(left), size):
+            removed = tuple(left[start : start + size])
+            draft = editor.draft({**current.changes, **dict.fromkeys(removed, "")})
+            if draft:
+                shorter.append((removed, draft))
+        # 2. Those that keep the answer.
+        predictions = editor.predictor.predict([draft.query for _, draft in shorter])
+        tried += len(shorter)
+        unchanged = []
+        for (removed, draft), prediction in zip(shorter, predictions, strict=True):
+            if prediction.index == base.prediction.index:
+                unchanged.append((removed, EvaluatedDraft(draft, prediction)))
         if not unchanged and size == 1:
             break
         if not unchanged:
             finest = size // 2
             continue
-        part, best = max(unchanged, key=lambda entry: entry[1].prediction.kept)
-        current, widest = best.draft, max(widest, size)
-        left = [i for i in left if i not in part]
-        steps.append(part)
+        # 3. The one that keeps it best.
+        removed, best = max(unchanged, key=lambda entry: entry[1].prediction.kept)
+        current = best.draft
+        widest = max(widest, size)
+        left = [i for i in left if i not in removed]
+        steps.append(removed)
         accepted.append(best)
     return SearchOutcome(accepted, steps, tried=tried, group=widest)
 

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from bertexplorer.answers.task_head import Word, words
 from bertexplorer.answers.texts import visible_side
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding, Text, Tokenizer
+from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.views.counterfactuals.predictions import Predictor, Query, map_by_length, mask_rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Editor:
     predictor: Predictor
     encoding: Encoding  # of the text, cut at the limit, with a typed mask for every hidden piece
     words: tuple[Word, ...]
-    locations: tuple[tuple[int, int, int], ...]  # of each word: side, first character, one past the last
+    locations: tuple[Span, ...]  # the characters of each word
     free: tuple[int, ...]  # indices of the words that may be removed
     excluded: frozenset[str]  # words, in lower case, that are neither replaced nor inserted
 
@@ -73,72 +73,101 @@ class Editor:
                 f"With {checkpoint.tokenizer.mask_token} written where words are hidden, the text is cut into "
                 f"different pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it, and hide no words."
             )
-        all_words, hideable = words(encoding), set(question.hideable)
-        tagged = {question.position} if question.word else set()
-        free = [i for i, word in enumerate(all_words) if set(word.positions) <= hideable - tagged]
-        locations = tuple(word_location(encoding, word) for word in all_words)
-        excluded = frozenset[str]() if function_words else FUNCTION_WORDS
-        return cls(checkpoint, predictor, encoding, all_words, locations, tuple(free), excluded)
+        all_words = words(encoding)
+        changeable = set(question.hideable)
+        if question.word:
+            changeable.discard(question.position)
+        return cls(
+            checkpoint=checkpoint,
+            predictor=predictor,
+            encoding=encoding,
+            words=all_words,
+            locations=tuple(word_location(encoding, word) for word in all_words),
+            free=tuple(i for i, word in enumerate(all_words) if set(word.positions) <= changeable),
+            excluded=frozenset() if function_words else FUNCTION_WORDS,
+        )
 
     @property
     def replaceable(self) -> tuple[int, ...]:
         """Indices of the words that may be replaced: those of letters or of digits."""
-        names = [word.text for word in self.words]
-        plain = [i for i in self.free if character_class(names[i], spaced=True) != NOT_A_WORD]
-        return tuple(i for i in plain if names[i].casefold() not in self.excluded)
+        indices = []
+        for i in self.free:
+            name = self.words[i].text
+            is_plain = character_class(name, spaced=True) != NOT_A_WORD
+            if is_plain and name.casefold() not in self.excluded:
+                indices.append(i)
+        return tuple(indices)
 
     def draft(self, changes: Changes) -> Draft | None:
         """The text after *changes*; None if a side of it is empty then, or if the tokenizer does not read it back word
         by word, with one piece for each new word."""
-        texts, new_words = [], [changes.get(i, word.text) for i, word in enumerate(self.words)]
+        new_words = [changes.get(i, word.text) for i, word in enumerate(self.words)]
+        has_removal = not all(changes.values())
+
+        # 1. The two texts, with the changes written into them.
+        texts = []
         for side, text in enumerate(self.encoding.texts):
             parts = []
-            copied = 0
-            remaining = 0
-            for index, new in enumerate(new_words):
-                word_side, start, end = self.locations[index]
-                if word_side != side:
+            copied = 0  # characters of the text that the parts cover
+            remaining = 0  # words
+            for index, location in enumerate(self.locations):
+                if location.side != side:
                     continue
-                remaining += bool(new)
+                new = new_words[index]
+                if new:
+                    remaining += 1
                 if index in changes:
-                    parts += [text[copied:start], new or " "]
-                    copied = end
+                    parts += [text[copied : location.start], new or " "]
+                    copied = location.end
             if text.strip() and not remaining:
                 return None
             joined = "".join([*parts, text[copied:]])
-            texts.append(joined if all(changes.values()) else " ".join(joined.split()))
+            texts.append(" ".join(joined.split()) if has_removal else joined)
+
+        # 2. Whether the tokenizer reads these words back, and each new one as a single piece.
         encoding = self.checkpoint.tokenizer.encode(Text(texts[0], texts[1]))
         read_words = words(encoding)
         mask = self.checkpoint.tokenizer.special.get("mask")
-        if [word.text for word in read_words] != [new if new != mask else "[MASK]" for new in new_words if new]:
+        expected = ["[MASK]" if new == mask else new for new in new_words if new]
+        if [word.text for word in read_words] != expected:
             return None
-        new_indices = {i: sum(map(bool, new_words[:i])) for i, new in changes.items() if new}
-        if any(len(read_words[index].positions) != 1 for index in new_indices.values()):
-            return None
-        return Draft(changes, Query(encoding, self.position(encoding, read_words, new_words)), read_words)
+        for index, new in changes.items():
+            if new and len(read_words[index_after(new_words, index)].positions) != 1:
+                return None
+        return Draft(changes, Query(encoding, self.position(read_words, new_words)), read_words)
 
-    def position(self, encoding: Encoding, read_words: Sequence[Word], new_words: Sequence[str]) -> int:
+    def position(self, read_words: Sequence[Word], new_words: Sequence[str]) -> int:
         """The token that the answer is read from: it moves if words before it go."""
         question = self.predictor.question
         before = question.position
-        if not (question.readout.at_mask or question.word):
+        is_at_word = question.readout.at_mask or question.word
+        if not is_at_word:
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
-        read, piece = read_words[sum(map(bool, new_words[:index]))], self.words[index].positions.index(before)
-        return read.positions[min(piece, len(read.positions) - 1)]  # at the start of a text it may be cut otherwise
+        piece = self.words[index].positions.index(before)
+        positions = read_words[index_after(new_words, index)].positions
+        return positions[min(piece, len(positions) - 1)]  # at the start of a text the word may have fewer pieces
 
 
-def word_location(encoding: Encoding, word: Word) -> tuple[int, int, int]:
-    """(side, first character, one past the last character) of a word."""
-    first, last = (encoding.spans[word.positions[end]] for end in (0, -1))
+def index_after(new_words: Sequence[str], index: int) -> int:
+    """The index that the word at *index* has once the removed ones, which are empty, are gone."""
+    return sum(map(bool, new_words[:index]))
+
+
+def word_location(encoding: Encoding, word: Word) -> Span:
+    """The characters of a word."""
+    first = encoding.spans[word.positions[0]]
+    last = encoding.spans[word.positions[-1]]
     assert first and last  # only [CLS] and [SEP] have no span, and they are no words
-    return first.side, first.start, last.end
+    return Span(first.side, first.start, last.end)
 
 
 def visible_text(checkpoint: Checkpoint, encoding: Encoding) -> Text:
     """The text of *encoding*, cut at the limit of tokens, with a typed mask for every hidden piece."""
-    ends = [[span.end for span in encoding.spans if span and span.side == side] for side in (0, 1)]
-    cut = [text[: max(end, default=0)] for text, end in zip(encoding.texts, ends, strict=True)]
+    cut = []
+    for side, text in enumerate(encoding.texts):
+        ends = [span.end for span in encoding.spans if span and span.side == side]
+        cut.append(text[: max(ends, default=0)])
     visible = replace(encoding, texts=(cut[0], cut[1]))
     return Text(visible_side(checkpoint, visible, 0), visible_side(checkpoint, visible, 1))
 
@@ -158,15 +187,16 @@ def starts_word(tokenizer: Tokenizer, token: int) -> bool:
 
 @lru_cache(maxsize=2)
 def piece_classes(tokenizer: Tokenizer) -> Int[np.ndarray, " v"]:
-    """The class of every piece of the vocabulary. Special and unused pieces, and those that continue a word, have
-    none."""
+    """The class of every piece of the vocabulary. It is NOT_A_WORD for special and unused pieces, and for those that
+    continue a word."""
     special = tokenizer.special_ids
-    return np.array(
-        [
-            character_class("" if i in special else piece, spaced=starts_word(tokenizer, i))
-            for i, piece in enumerate(tokenizer.all_pieces)
-        ]
-    )
+    classes = []
+    for i, piece in enumerate(tokenizer.all_pieces):
+        if i in special:
+            classes.append(NOT_A_WORD)
+        else:
+            classes.append(character_class(piece, spaced=starts_word(tokenizer, i)))
+    return np.array(classes)
 
 
 def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], count: int) -> list[str]:
@@ -175,27 +205,32 @@ def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], cou
     tokenizer = editor.checkpoint.tokenizer
     predictor = editor.predictor
     word = editor.words[index]
-    first = editor.encoding.ids[word.positions[0]]
-    same_class = piece_classes(tokenizer) == character_class(word.text, spaced=starts_word(tokenizer, first))
-    excluded = {word.text.casefold()}
+    first_piece = editor.encoding.ids[word.positions[0]]
+    word_class = character_class(word.text, spaced=starts_word(tokenizer, first_piece))
+    excluded = {word.text.casefold(), *editor.excluded}
     if predictor.question.readout.at_mask:
-        excluded |= {tokenizer.show(i).casefold() for i in (predictor.answer, predictor.wanted) if i is not None}
-    allowed_ids = np.flatnonzero(same_class)
-    excluded |= editor.excluded
-    order = allowed_ids[np.argsort(-scores[allowed_ids], kind="stable")][: count + len(excluded)]
-    names = tokenizer.show_all(order.tolist())
+        for answer in (predictor.answer, predictor.wanted):
+            if answer is not None:
+                excluded.add(tokenizer.show(answer).casefold())
+    same_class = np.flatnonzero(piece_classes(tokenizer) == word_class)
+    best_first = same_class[np.argsort(-scores[same_class], kind="stable")]
+    names = tokenizer.show_all(best_first[: count + len(excluded)].tolist())
     return [name for name in names if name.casefold() not in excluded][:count]
 
 
 def propose_by_gradient(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
-    """For each word of one piece, the *count* words that promise most by HotFlip's first-order estimate."""
+    """*draft* with one more change: each of its words at *free*, which have one piece, replaced by each of the *count*
+    words that promise most by HotFlip's first-order estimate."""
     from bertexplorer.engine import gradients
 
     positions = [draft.words[i].positions[0] for i in free]
     target = editor.predictor.question.gradient_target()
     scores = gradients.replacement_scores(editor.checkpoint, draft.query.encoding, target, positions).numpy()
-    rows = zip(free, -editor.predictor.sign * scores, strict=True)
-    return [{**draft.changes, i: new} for i, row in rows for new in best_pieces(editor, i, row, count)]
+    proposed: list[Changes] = []
+    for i, row in zip(free, -editor.predictor.sign * scores, strict=True):
+        for new in best_pieces(editor, i, row, count):
+            proposed.append({**draft.changes, i: new})
+    return proposed
 
 
 def propose_by_masking(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:

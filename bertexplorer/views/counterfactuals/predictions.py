@@ -66,9 +66,15 @@ class Predictor:
         return self.question.readout.rows([text.encoding for text in texts], [text.position for text in texts])
 
     def prediction(self, row: ClassRow) -> Prediction:
+        """The answer to a text whose classes have the natural-log probabilities *row*."""
         best = int(row.argmax())
-        p_wanted = math.nan if self.wanted is None else math.exp(row[self.wanted])
-        return Prediction(best, math.exp(row[best]), math.exp(self.before[best]), math.exp(row[self.answer]), p_wanted)
+        return Prediction(
+            index=best,
+            probability=math.exp(row[best]),
+            before=math.exp(self.before[best]),
+            kept=math.exp(row[self.answer]),
+            wanted=math.nan if self.wanted is None else math.exp(row[self.wanted]),
+        )
 
     def flips(self, prediction: Prediction) -> bool:
         """Whether the answer is the wanted one or, if none was named, another one than before."""
@@ -103,13 +109,13 @@ def make_predictor(
     [before] = question.readout.rows([question.encoding], [question.position])
     answer = int(before.argmax())
     if not wanted.strip():
-        return Predictor(replace(question, index=answer, known={}), before, None)
+        return Predictor(replace(question, index=answer, known={}), before, wanted=None)
     index = question.readout.find(wanted, question.encoding, question.position)
     if index == answer:
         raise ExplorerError(
             f"The answer is {question.name(answer)!r} already. Name another answer to reach, or none for any other."
         )
-    return Predictor(replace(question, index=index, known={}), before, index)
+    return Predictor(replace(question, index=index, known={}), before, wanted=index)
 
 
 def mask_rows(checkpoint: Checkpoint, texts: Sequence[Query]) -> Iterable[ClassRow]:

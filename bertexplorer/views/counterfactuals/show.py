@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -95,8 +94,9 @@ def steps(result: Counterfactuals) -> Bars:
     texts += [(removed_words(edit), edit.words, edit.kept) for edit in result.edits[-STEPS:]]
     bars = []
     for removed, words, share in texts:
-        left, answer = join_words(words), f"{result.answer}: {percent(share)}"
-        bars.append(Bar(f"{removed}\n{left}", share, percent(share), hover=f"{left}\n{answer}", bold=True))
+        remaining = join_words(words)
+        hover = f"{remaining}\n{result.answer}: {percent(share)}"
+        bars.append(Bar(f"{removed}\n{remaining}", share, percent(share), hover=hover, bold=True))
     return Bars(bars, high=1, above=True)
 
 
@@ -111,11 +111,12 @@ def edit_panel(edit: Edit, answers: Sequence[Share]) -> Panel:
 
 def shares(result: Counterfactuals, edit: Edit) -> list[Share]:
     """The answers to draw for an edit: the one before, the wanted one, and the one after."""
-    answers = [Share(result.answer, result.probability, edit.kept, "blue")]
+    answers = [Share(result.answer, before=result.probability, after=edit.kept, tone="blue")]
     if result.wanted:
-        answers.append(Share(result.wanted, result.wanted_before, edit.wanted, "orange"))
+        answers.append(Share(result.wanted, before=result.wanted_before, after=edit.wanted, tone="orange"))
     if edit.answer not in [share.name for share in answers]:
-        answers.append(Share(edit.answer, edit.before, edit.probability, "grey" if result.wanted else "orange"))
+        tone: Tone = "grey" if result.wanted else "orange"
+        answers.append(Share(edit.answer, before=edit.before, after=edit.probability, tone=tone))
     return answers
 
 
@@ -132,7 +133,8 @@ def removed_words(edit: Edit) -> str:
 
 def join_words(words: tuple[Sequence[str], ...]) -> str:
     """The words of a text or a pair, joined with natural spacing."""
-    return re.sub(r" ([.,;:!?])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
+    joined = f" {BETWEEN} ".join(" ".join(side) for side in words if side)
+    return re.sub(r" ([.,;:!?])", r"\1", joined)
 
 
 def marked_text(edit: Edit) -> list[StyledWords]:
@@ -157,55 +159,62 @@ def marked_text(edit: Edit) -> list[StyledWords]:
 def say(result: Counterfactuals) -> str:
     """The strongest edit and the number of edits, if any; for a reduction, the remaining text."""
     name = f"the tag of {quote(result.tagged)}, {result.answer}," if result.tagged else quote(result.answer)
-    describe = say_flipped if result.flipped else say_unmoved
+    name = capital(name)
     if result.method == "reduction":
-        describe = say_reduced
-    return " ".join([*describe(result, capital(name)), *remarks(result)])
+        sentences = say_reduced(result, name)
+    elif result.flipped:
+        sentences = say_flipped(result, name)
+    else:
+        sentences = say_unmoved(result, name)
+    return " ".join([*sentences, *remarks(result)])
 
 
 def say_flipped(result: Counterfactuals, name: str) -> list[str]:
-    best, many = result.edits[0], len(result.edits[0].changes)
+    best = result.edits[0]
     goal = f"to {quote(result.wanted)}" if result.wanted else "away from it"
     lead = f"lead {goal}, each of" if result.found > 1 else f"leads {goal}, one of"
-    sentences = [
+    size = count(len(best.changes), "word")
+    if len(best.changes) > 1:
+        size = f"{size}; fewer were not enough"
+    return [
         f"{name} has {percent(result.probability)}. With {phrase(best)} the answer is {quote(best.answer)}: "
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
-        f"{result.found:,} of the {result.tried:,} edits that were tried "
-        f"{lead} {count(many, 'word')}{'; fewer were not enough' if many > 1 else ''}.",
+        f"{result.found:,} of the {result.tried:,} edits that were tried {lead} {size}.",
     ]
-    return sentences
 
 
 def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word was found to replace another."]
     best = result.edits[0]
-    goal = f"makes {quote(result.wanted)} the answer" if result.wanted else "changes the answer"
-    sentences = [
-        f"{name} has {percent(result.probability)}. {result.tried:,} edits of up to {count(result.most, 'word')} were "
-        f"tried, and none {goal}."
-    ]
     if result.wanted:
+        goal = f"makes {quote(result.wanted)} the answer"
         shift = f"gives {quote(result.wanted)} {percent(best.wanted)} instead of {percent(result.wanted_before)}"
     else:
+        goal = "changes the answer"
         shift = f"leaves it {percent(best.kept)}"
-    return [*sentences, f"The one that comes closest, {phrase(best)}, {shift}."]
+    return [
+        f"{name} has {percent(result.probability)}. {result.tried:,} edits of up to {count(result.most, 'word')} were "
+        f"tried, and none {goal}.",
+        f"The one that comes closest, {phrase(best)}, {shift}.",
+    ]
 
 
 def say_reduced(result: Counterfactuals, name: str) -> list[str]:
     total = sum(map(len, result.words))
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word can be left out: every removal changes it."]
-    last, most = result.edits[-1], max(result.edits, key=lambda edit: edit.kept)
+    last = result.edits[-1]
+    surest = max(result.edits, key=lambda edit: edit.kept)
     remaining = clip(join_words(last.words), 120)
     sentences = [
         f"{name} stays the answer without {total - sum(map(len, last.words))} of {total} words: {quote(remaining)} "
         f"is left, with {percent(last.kept)}, where the whole text has {percent(result.probability)}."
     ]
-    if most.kept > result.probability and most is not last:
-        removed_count = total - sum(map(len, most.words))
-        shown = percent(most.kept)
+    if surest.kept > result.probability and surest is not last:
+        removed_count = total - sum(map(len, surest.words))
+        shown = percent(surest.kept)
         how = f"as much, {shown}" if shown == percent(result.probability) else f"more, {shown}"
         sentences.append(f"Without {count(removed_count, 'word')} it has {how}.")
     return sentences
@@ -214,6 +223,7 @@ def say_reduced(result: Counterfactuals, name: str) -> list[str]:
 def remarks(result: Counterfactuals) -> list[str]:
     """Sentences about what this result leaves out."""
     sentences = []
+    is_reduction = result.method == "reduction"
     if result.several:
         sentences.append("The text may have several labels; the answer here is the likeliest one, above 50 % or not.")
     if result.stale_head:
@@ -221,11 +231,11 @@ def remarks(result: Counterfactuals) -> list[str]:
             "The mask head was not trained further, but the encoder that it reads was: its words may not fit."
         )
     if result.untried:
-        how = " one by one" if result.method == "reduction" else ""
+        how = " one by one" if is_reduction else ""
         sentences.append(f"In this long text {result.untried:,} words were not tried{how}.")
     if result.group > 1:
         sentences.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
-    if len(result.edits) > (STEPS if result.method == "reduction" else math.inf):
+    if is_reduction and len(result.edits) > STEPS:
         sentences.append(f"The last {STEPS} of {len(result.edits)} steps are drawn.")
     return [*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
 
@@ -234,8 +244,11 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
     """The edits that change both answers. "" for reductions, or if one result has no edits."""
     if not (first.flipped and second.flipped):
         return ""
-    ours, theirs = ([format_changes(edit) for edit in result.edits] for result in (first, second))
-    common = [edit for edit in ours if edit in theirs]
+    theirs = [format_changes(edit) for edit in second.edits]
+    common = []
+    for edit in first.edits:
+        if format_changes(edit) in theirs:
+            common.append(format_changes(edit))
     if not common:
         return "No listed edit changes both answers."
     verb = "changes" if len(common) == 1 else "change"
@@ -245,20 +258,27 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
 def cases(result: Counterfactuals, *others: Counterfactuals) -> dict[str, Any]:
     """The table of edits or steps, with the answers of the *others* to the same edit, if any. A press on a row shows
     the changed text in the view of its answer."""
+    title, changed = ("Steps", "Removed") if result.method == "reduction" else ("Edits", "Change")
+    columns = ["Text", changed, "Answer", f"P({clip(result.answer, 16)})"]
     theirs = [{format_changes(edit): edit for edit in other.edits} for other in others]
-    steps = result.method == "reduction"
-    columns = ["Text", "Removed" if steps else "Change", "Answer", f"P({clip(result.answer, 16)})"]
-    rows = [
-        row(result, rank, edit, [other.get(format_changes(edit)) for other in theirs])
-        for rank, edit in enumerate(result.edits, 1)
-    ]
-    return {"rows": rows, "score": SCORE, "title": "Steps" if steps else "Edits", "columns": columns}
+    rows = []
+    for rank, edit in enumerate(result.edits, 1):
+        same_edits = [edits.get(format_changes(edit)) for edits in theirs]
+        rows.append(row(result, rank, edit, same_edits))
+    return {"rows": rows, "score": SCORE, "title": title, "columns": columns}
 
 
-def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | None]) -> dict[str, Any]:
+def row(result: Counterfactuals, rank: int, edit: Edit, same_edits: Sequence[Edit | None]) -> dict[str, Any]:
+    """A row of the table. *same_edits*: the same edit in each of the other results, None where it is not listed."""
     answers = [result.answer, edit.answer, result.wanted]
     names = dict.fromkeys(answer for answer in answers if answer)
     options = {"words": ", ".join(names)} if result.readout.at_mask else {}
+    others: list[dict[str, Any] | None] = []
+    for other in same_edits:
+        if other is None:
+            others.append(None)
+        else:
+            others.append({"answer": other.answer, "right": None, "score": round(other.kept, 3)})
     return {
         "line": rank,
         "category": "",
@@ -268,8 +288,6 @@ def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | 
         "right": None,
         "score": round(edit.kept, 3),
         "rank": None,
-        "others": [
-            other and {"answer": other.answer, "right": None, "score": round(other.kept, 3)} for other in others
-        ],
+        "others": others,
         "state": {"view": result.readout.view, "text": edit.texts[0], "pair": edit.texts[1], "options": options},
     }

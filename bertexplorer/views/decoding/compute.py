@@ -74,30 +74,32 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         "most certain first": one_by_one(checkpoint, encoding, certain_first=True),
         "beam": beam(checkpoint, encoding, options.beam_width),
     }
-    fillings = tuple(
-        Filling(
-            method,
-            tuple(method_steps),
-            sum(s.log_probability for s in method_steps),
-            chain(checkpoint, encoding, method_steps),
+    fillings = []
+    sentences = []
+    for method, method_steps in steps.items():
+        fillings.append(
+            Filling(
+                method=method,
+                steps=tuple(method_steps),
+                claimed=sum(step.log_probability for step in method_steps),
+                chained=chain(checkpoint, encoding, method_steps),
+            )
         )
-        for method, method_steps in steps.items()
-    )
-    sentences = tuple(
-        checkpoint.tokenizer.join(
-            [i for i, span in zip(fill_masks(encoding, f.steps).ids, encoding.spans, strict=True) if span]
-        )
-        for f in fillings
-    )
-    return Decoding(encoding.tokens, encoding.masked, fillings, sentences)
+        filled = fill_masks(encoding, method_steps)
+        typed = [id for id, span in zip(filled.ids, encoding.spans, strict=True) if span]
+        sentences.append(checkpoint.tokenizer.join(typed))
+    return Decoding(encoding.tokens, positions=encoding.masked, fillings=tuple(fillings), sentences=tuple(sentences))
 
 
 def fill_masks(encoding: Encoding, steps: Sequence[Step]) -> Encoding:
+    """*encoding* with the pieces of *steps* in its masks."""
     return encoding.with_ids({step.position: step.id for step in steps})
 
 
 def step_at(checkpoint: Checkpoint, position: int, log_probs: Tensor, token: int) -> Step:
-    return Step(position, checkpoint.tokenizer.show(token), token, float(log_probs[token]))
+    """The mask at *position*, whose answers have these *log_probs*, filled with *token*."""
+    name = checkpoint.tokenizer.show(token)
+    return Step(position, token=name, id=token, log_probability=float(log_probs[token]))
 
 
 def log_probs_of_pieces(
@@ -111,7 +113,10 @@ def log_probs_of_pieces(
 def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
     """Every mask answered in one pass, while the other masks are still open."""
     log_probs = next(log_probs_of_pieces(checkpoint, [encoding], [encoding.masked]))
-    return [step_at(checkpoint, at, row, int(row.argmax())) for at, row in zip(encoding.masked, log_probs, strict=True)]
+    steps = []
+    for position, row in zip(encoding.masked, log_probs, strict=True):
+        steps.append(step_at(checkpoint, position, row, int(row.argmax())))
+    return steps
 
 
 def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: bool) -> list[Step]:
@@ -120,8 +125,9 @@ def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: boo
     todo = list(encoding.masked)  # a list of its own, as the best answer may be [MASK] itself
     while todo:
         log_probs = next(log_probs_of_pieces(checkpoint, [fill_masks(encoding, steps)], [todo]))
-        row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
-        steps.append(step_at(checkpoint, todo.pop(row), log_probs[row], int(log_probs[row].argmax())))
+        chosen = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
+        row = log_probs[chosen]
+        steps.append(step_at(checkpoint, todo.pop(chosen), row, int(row.argmax())))
     return steps
 
 
@@ -129,12 +135,13 @@ def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
     """Fill left to right, keeping the *width* fillings with the highest joint log-probability. Returns the best one."""
     beams: list[list[Step]] = [[]]
     for position in encoding.masked:
-        rows = log_probs_of_pieces(checkpoint, [fill_masks(encoding, b) for b in beams], [[position]] * len(beams))
+        filled = [fill_masks(encoding, steps) for steps in beams]
+        rows = log_probs_of_pieces(checkpoint, filled, [[position]] * len(beams))
         longer = []
         for steps, row in zip(beams, rows, strict=True):
             best = row[0].topk(min(width, row.shape[-1])).indices
             longer += [[*steps, step_at(checkpoint, position, row[0], int(token))] for token in best]
-        longer.sort(key=lambda steps: -sum(s.log_probability for s in steps))
+        longer.sort(key=lambda steps: -sum(step.log_probability for step in steps))
         beams = longer[:width]
     return beams[0]
 
@@ -151,16 +158,16 @@ def rows(result: Decoding) -> list[dict[str, object]]:
     """One row for each step: method, order of filling, and the joint log-probabilities (nats) of its method."""
     return [
         {
-            "method": f.method,
+            "method": filling.method,
             "order": order,
             "position": step.position,
             "token": step.token,
             "log_probability": step.log_probability,
-            "claimed_log_probability": f.claimed,
-            "chained_log_probability": f.chained,
+            "claimed_log_probability": filling.claimed,
+            "chained_log_probability": filling.chained,
         }
-        for f in result.fillings
-        for order, step in enumerate(f.steps, 1)
+        for filling in result.fillings
+        for order, step in enumerate(filling.steps, 1)
     ]
 
 

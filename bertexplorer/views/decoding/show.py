@@ -73,7 +73,7 @@ def words(result: Decoding) -> Cells:
             text[row][column] = f"{step.token}\n{when}{percent(shares[row, column])}"
     hover = []
     for mask, line in zip(masks, text, strict=True):
-        hover.append([f"{method}, {mask}: {one}" for method, one in zip(methods, line, strict=True)])
+        hover.append([f"{method}, {mask}: {cell}" for method, cell in zip(methods, line, strict=True)])
     return Cells(masks, methods, shares, low=0, high=1, text=text, hover=hover)
 
 
@@ -81,7 +81,8 @@ def worth(result: Decoding) -> Bars:
     """The probability of each filling scored from left to right, and the one that its method claims for it."""
     bars = []
     for filling in result.fillings:
-        scored, claimed = decimal(filling.chained), decimal(filling.claimed)
+        scored = decimal(filling.chained)
+        claimed = decimal(filling.claimed)
         hover = f"{filling.method}: scored in order {scored} nats, claims {claimed} nats"
         bars.append(Bar(filling.method, filling.chained, scored, hover=hover, ticks=[Tick(filling.claimed)]))
     return Bars(bars)
@@ -96,17 +97,18 @@ def times(ratio: float) -> str:
 
 
 def say(result: Decoding) -> str:
-    worth = max(result.fillings, key=lambda f: f.chained)
-    alone = next(f for f in result.fillings if f.method == "independent")
-    text = result.sentences[result.fillings.index(worth)]
-    gap = alone.claimed - alone.chained
-    trap = (
-        f"Multiplying the independent answers claims {decimal(alone.claimed)} nats, but read in order they are worth "
-        f"{decimal(alone.chained)}"
-    )
-    if abs(gap) > 0.05:
-        trap += f": {times(math.exp(min(abs(gap), 50)))} times {'less' if gap > 0 else 'more'} likely"
-    trap += "."
+    best = max(result.fillings, key=lambda filling: filling.chained)
+    text = result.sentences[result.fillings.index(best)]
+    found = f"The likeliest filling found is {quote(text)} ({best.method}, {decimal(best.chained)} nats)."
     if len(result.positions) == 1:
-        trap = "With a single mask all four methods agree; hide a second word to tell them apart."
-    return f"The likeliest filling found is {quote(text)} ({worth.method}, {decimal(worth.chained)} nats). {trap}"
+        return f"{found} With a single mask all four methods agree; hide a second word to tell them apart."
+    alone = next(filling for filling in result.fillings if filling.method == "independent")
+    worth = decimal(alone.chained)
+    gap = alone.claimed - alone.chained
+    if abs(gap) > 0.05:
+        comparison = "less" if gap > 0 else "more"
+        worth = f"{worth}: {times(math.exp(min(abs(gap), 50)))} times {comparison} likely"
+    return (
+        f"{found} Multiplying the independent answers claims {decimal(alone.claimed)} nats, but read in order they are "
+        f"worth {worth}."
+    )

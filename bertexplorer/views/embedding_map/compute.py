@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -75,6 +75,15 @@ class Point:
     line: int  # which text it comes from, 0-based
     position: int  # of the token in its text, or of the sentence among all sentences
     picks: str = ""  # the token's span in the workbench text as a link writes it, "0:4-8"
+
+
+class Source(NamedTuple):
+    """Points with their vectors, and where they come from."""
+
+    points: list[Point]
+    vectors: Float[np.ndarray, "n d"]
+    source: str  # as in EmbeddingMap
+    notes: str
 
 
 @dataclass(frozen=True)
@@ -148,12 +157,17 @@ def has_baseline(options: Options) -> bool:
 
 def token_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[LabelledLine], layer: int, options: Options
-) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
+) -> Source:
     """The tokens of the lines, or of the text. [CLS] and [SEP] are included only for the text."""
-    encodings, line_indices, notes = encode_lines(checkpoint.tokenizer.encode, lines) if lines else ([above], [0], "")
+    encodings = [above]
+    line_indices = [0]
+    notes = ""
+    if lines:
+        encodings, line_indices, notes = encode_lines(checkpoint.tokenizer.encode, lines)
     points: list[Point] = []
     encodings_used: list[Encoding] = []
-    rows, count = [], 0
+    rows = []  # of the vectors of all tokens: those of the points
+    count = 0
     for encoding, line_index in zip(encodings, line_indices, strict=True):
         positions = [i for i, span in enumerate(encoding.spans) if span is not None or not lines]
         if len(points) + len(positions) > MAX_POINTS:
@@ -161,32 +175,36 @@ def token_points(
             notes = f"{notes} {drawn}".strip()
             break
         for i in positions:
-            span = encoding.spans[i]
-            label = f"sentence {'AB'[span.side]}" if span else "special"
+            span = encoding.spans[i] or Span(TOKENS, i, i + 1)
+            picks = ""
             if lines:
                 label = lines[line_index].label
-            span = span or Span(TOKENS, i, i + 1)
-            picks = "" if lines else f"{span.side}:{span.start}-{span.end}"
-            points.append(Point(checkpoint.tokenizer.show(encoding.ids[i]), label, line_index, i, picks))
+            else:
+                label = "special" if span.side == TOKENS else f"sentence {'AB'[span.side]}"
+                picks = f"{span.side}:{span.start}-{span.end}"
+            token = checkpoint.tokenizer.show(encoding.ids[i])
+            points.append(Point(token, label=label, line=line_index, position=i, picks=picks))
             rows.append(count + i)
         count += len(encoding)
         encodings_used.append(encoding)
     if not lines and above.left_out:
         notes = f"{above.left_out:,} tokens beyond the checkpoint's limit are left out."
     vectors = engine.token_vectors(checkpoint, encodings_used, layer=layer, pooling=options.pooling).numpy()[rows]
-    source = f"{len(points):,} tokens of {f'{len(encodings_used):,} lines' if lines else 'the text'}"
-    return points, vectors, source, notes
+    origin = f"{len(encodings_used):,} lines" if lines else "the text"
+    return Source(points, vectors, source=f"{len(points):,} tokens of {origin}", notes=notes)
 
 
 def sentence_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[LabelledLine], layer: int, options: Options
-) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
-    """The lines; or the sentences of the text among the built-in ones."""
-    groups = [lines]
+) -> Source:
+    """The lines; or the sentences of the text among the built-in ones. Raises ExplorerError for more than
+    MAX_POINTS."""
     own_lines = []
-    if not lines:
-        for part in above.texts:
-            own_lines += [LabelledLine(part[first:after], ABOVE) for first, after in sentences(part)]
+    if lines:
+        groups = [lines]
+    else:
+        for text in above.texts:
+            own_lines += [LabelledLine(text[first:after], ABOVE) for first, after in sentences(text)]
         groups = [own_lines, BUILT_IN] if own_lines else [BUILT_IN]
     total = sum(map(len, groups))
     if total > MAX_POINTS:
@@ -201,13 +219,14 @@ def sentence_points(
         vectors.append(group_vectors)
         notes.append(note)
         for i in read:
-            points.append(Point(group[i].text, group[i].label, first_line + i, len(points)))
+            points.append(Point(group[i].text, label=group[i].label, line=first_line + i, position=len(points)))
         first_line += len(group)
     notes.append(departure(checkpoint, options.pooling, layer, lengths=False))
-    source = f"{counted(len(own_lines), 'sentence')} of the text among {len(BUILT_IN)} built-in ones"
     if lines:
         source = f"{len(points):,} uploaded lines"
-    return points, np.concatenate(vectors), source, " ".join(filter(None, notes))
+    else:
+        source = f"{counted(len(own_lines), 'sentence')} of the text among {len(BUILT_IN)} built-in ones"
+    return Source(points, np.concatenate(vectors), source, notes=" ".join(filter(None, notes)))
 
 
 def select_point(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:
@@ -230,7 +249,8 @@ def nearest(nearness: Float[np.ndarray, " n"], chosen: int | None, count: int) -
 def project(
     vectors: Float[np.ndarray, "n d"], method: str, axes: int
 ) -> tuple[Float[np.ndarray, "n axes"], tuple[float, ...]]:
-    """(places, shares of the variance); shares are for PCA only."""
+    """(places, shares of the variance); shares are for PCA only. Raises ExplorerError for too few points, and for UMAP
+    without its package."""
     count = len(vectors)
     if method == "PCA":
         centre, components, shares = principal(vectors, axes)

@@ -83,19 +83,26 @@ def looks_of_groups(result: EmbeddingMap) -> dict[str, Look]:
     the points of the others are rings."""
     if result.options.colour == "position":
         return {}
-    names = Counter(name for i in range(len(result.points)) if (name := group_of(result, i)) not in UNGROUPED)
-    least = 2 if result.options.colour == "word" and result.options.unit == "tokens" else 1
+    sizes = Counter(group_of(result, i) for i in range(len(result.points)))
+    for ungrouped in UNGROUPED:
+        sizes.pop(ungrouped, None)
+    least = 2 if is_by_word(result) else 1
     looks: dict[str, Look] = {}
-    for name, times in names.most_common(2 * len(HUES)):
-        if times >= least:
-            looks[name] = HUES[len(looks) % len(HUES)], len(looks) >= len(HUES)
+    for name, size in sizes.most_common(2 * len(HUES)):
+        if size >= least:
+            is_ring = len(looks) >= len(HUES)
+            looks[name] = HUES[len(looks) % len(HUES)], is_ring
     return looks
+
+
+def is_by_word(result: EmbeddingMap) -> bool:
+    """Whether a group is a word, wherever it occurs."""
+    return result.options.colour == "word" and result.options.unit == "tokens"
 
 
 def group_of(result: EmbeddingMap, i: int) -> str:
     """The group that decides the colour of point *i*: the word of a token, else the label of its line."""
-    by_word = result.options.colour == "word" and result.options.unit == "tokens"
-    return result.points[i].text.lower() if by_word else result.points[i].label
+    return result.points[i].text.lower() if is_by_word(result) else result.points[i].label
 
 
 def chosen_points(result: EmbeddingMap) -> list[Points]:
@@ -103,20 +110,29 @@ def chosen_points(result: EmbeddingMap) -> list[Points]:
     their rank, as in the list below."""
     if result.chosen is None:
         return []
-    tokens = result.options.unit == "tokens"
     neighbours = [neighbour.point for neighbour in result.neighbours]
-    first, names = "chosen", [str(rank) for rank in range(1, len(neighbours) + 1)]
-    if tokens:
-        first, *names = (clip(result.points[i].text, 14) for i in (result.chosen, *neighbours))
-    chosen = rings(result, [result.chosen], [first], chosen=0)
-    return [chosen, rings(result, neighbours, names)] if neighbours else [chosen]
+    chosen_name = "chosen"
+    names = [str(rank) for rank in range(1, len(neighbours) + 1)]
+    if result.options.unit == "tokens":
+        chosen_name = clip(result.points[result.chosen].text, 14)
+        names = [clip(result.points[i].text, 14) for i in neighbours]
+    marks = [rings(result, [result.chosen], [chosen_name], chosen=0)]
+    if neighbours:
+        marks.append(rings(result, neighbours, names))
+    return marks
 
 
 def rings(result: EmbeddingMap, indices: Sequence[int], names: Sequence[str], chosen: int | None = None) -> Points:
-    hollow = [True] * len(indices)
-    tokens = result.options.unit == "tokens"
-    look: dict[str, Any] = {"tone": "orange", "size": "large", "chosen": chosen, "hollow": hollow}
-    return points_at(result.places[list(indices)], names=names, tokens=tokens, **look)
+    """A ring around each of these points. *chosen*: which of them is the chosen one, if any."""
+    return points_at(
+        result.places[list(indices)],
+        names=names,
+        tokens=result.options.unit == "tokens",
+        tone="orange",
+        size="large",
+        chosen=chosen,
+        hollow=[True] * len(indices),
+    )
 
 
 def points_at(places: np.ndarray, **fields: Any) -> Points:
@@ -142,6 +158,7 @@ def group_names(result: EmbeddingMap, looks: dict[str, Look]) -> list[Points]:
 
 
 def all_points(result: EmbeddingMap, looks: dict[str, Look]) -> Points:
+    """Every point, in the colour of its group or by its position. A press picks it."""
     count = len(result.points)
     fields: dict[str, Any] = {"size": "dot"}
     if count <= 200:
@@ -160,11 +177,11 @@ def all_points(result: EmbeddingMap, looks: dict[str, Look]) -> Points:
             fields["hollow"] = [hollow for _, hollow in look_of_each]
 
     if result.options.unit == "tokens":
-        has_name = set() if result.chosen is None else {result.chosen, *(one.point for one in result.neighbours)}
-        names = [""] * count
-        for i, point in enumerate(result.points[:NAMED]):
-            if i not in has_name:  # those have theirs in a mark of their own
-                names[i] = clip(point.text, 14)
+        names = [clip(point.text, 14) if i < NAMED else "" for i, point in enumerate(result.points)]
+        if result.chosen is not None:  # its name, and those of its neighbours, are in marks of their own
+            names[result.chosen] = ""
+            for neighbour in result.neighbours:
+                names[neighbour.point] = ""
         fields["names"] = names
         fields["tokens"] = True
     hover = [tip(result, i) for i in range(count)]
@@ -178,6 +195,7 @@ def press(result: EmbeddingMap, i: int) -> dict[str, Any]:
 
 
 def tip(result: EmbeddingMap, i: int) -> str:
+    """What the pointer shows of point *i*."""
     point = result.points[i]
     long = 60 if len(result.points) <= 2000 else 40
     group = f" ({clip(point.label, 20)})" if point.label else ""
@@ -190,14 +208,15 @@ def key(result: EmbeddingMap, looks: dict[str, Look]) -> list[StyledWords]:
     lines: list[StyledWords] = []
     if result.options.colour == "position":
         lines.append(StyledWords("Faint to strong: from the first to the last"))
-    elif looks and result.options.unit == "tokens" and result.options.colour == "word":
+    elif looks and is_by_word(result):
         lines.append(StyledWords("In colour: words that occur twice or more"))
     if result.chosen is None:
         return [*lines, StyledWords("Press a point for its neighbours")]
     chosen = quote(clip(result.points[result.chosen].text, 22))
     lines.append(StyledWords(f"Nearest to {chosen}, by cosine", "orange"))
-    for rank, one in enumerate(result.neighbours, 1):
-        lines.append(StyledWords(f"{rank}.  {one.cosine:.2f}  {clip(result.points[one.point].text, 32)}"))
+    for rank, neighbour in enumerate(result.neighbours, 1):
+        text = clip(result.points[neighbour.point].text, 32)
+        lines.append(StyledWords(f"{rank}.  {neighbour.cosine:.2f}  {text}"))
     return lines
 
 
@@ -217,10 +236,10 @@ def say(result: EmbeddingMap) -> str:
             f"The map's trustworthiness is {result.trust:.2f} (1: neighbours on it are neighbours in full; about 0.5: "
             "no better than chance)."
         )
-    anisotropy = f"Two points have a cosine of {result.anisotropy:.2f} on average"
-    sentences.append(
-        anisotropy + (f", two random words {result.baseline:.2f}." if result.baseline == result.baseline else ".")
-    )
+    on_average = f"Two points have a cosine of {result.anisotropy:.2f} on average"
+    if not np.isnan(result.baseline):
+        on_average = f"{on_average}, two random words {result.baseline:.2f}"
+    sentences.append(f"{on_average}.")
     if result.chosen is not None and result.neighbours:
         best = result.neighbours[0]
         sentences.append(

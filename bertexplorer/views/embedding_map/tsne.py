@@ -25,7 +25,8 @@ MAX_S = 900  # of the processor
 
 
 def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
-    """Places for *vectors*. Raises Stopped if nobody waits for them any more."""
+    """Places for *vectors*. Raises Stopped if nobody waits for them any more, and ExplorerError if the process that
+    makes them ends early."""
     if len(vectors) <= SOME:
         return fit(vectors, axes)
     command = [sys.executable, "-m", "bertexplorer.views.embedding_map.tsne", str(axes)]
@@ -36,7 +37,7 @@ def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
     try:
         while True:
             try:
-                found, _ = process.communicate(timeout=POLL_S)
+                written, _ = process.communicate(timeout=POLL_S)
                 break
             except subprocess.TimeoutExpired:
                 progress.check()
@@ -46,7 +47,7 @@ def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
             process.communicate()
     if process.returncode:
         raise ExplorerError(f"t-SNE of {len(vectors):,} points ended early. Choose PCA, or give fewer lines.")
-    return np.asarray(np.load(io.BytesIO(found)))
+    return np.asarray(np.load(io.BytesIO(written)))
 
 
 def fit(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:

@@ -107,20 +107,21 @@ class ErrorAnalysis:
     @property
     def right(self) -> float:
         """The share of the rows that is right, 0 to 1."""
-        return sum(one.right for one in self.answers) / len(self.answers)
+        return sum(answer.right for answer in self.answers) / len(self.answers)
 
     @property
     def wrong(self) -> tuple[Answered, ...]:
-        return tuple(one for one in self.answers if not one.right)
+        return tuple(answer for answer in self.answers if not answer.right)
 
     @property
     def doubtful(self) -> tuple[Answered, ...]:
-        return tuple(one for one in self.answers if one.doubtful)
+        return tuple(answer for answer in self.answers if answer.doubtful)
 
     @property
     def named(self) -> tuple[Slice, ...]:
         """The slices that are worse than the others, one after the other."""
-        return tuple(sorted((one for one in self.slices if one.named), key=lambda one: one.named))
+        named = [part for part in self.slices if part.named]
+        return tuple(sorted(named, key=lambda part: part.named))
 
 
 def run(
@@ -138,9 +139,9 @@ def run(
     check_given("rows", options.rows, rows)
     readout = require_one_label(checkpoint)
     labelled, unusable, columns_said = read(rows or rows_of(options.set), checkpoint.labels, options.labels)
-    found = len(labelled)
-    if found > options.most:
-        chosen = sorted(random.Random(0).sample(range(found), options.most))
+    total = len(labelled)
+    if total > options.most:
+        chosen = sorted(random.Random(0).sample(range(total), options.most))
         labelled = [labelled[i] for i in chosen]
 
     # 1. What the checkpoint says.
@@ -169,16 +170,17 @@ def run(
     answers = []
     for i, row in enumerate(used):
         said = int(log_probs[i].argmax())
+        loss = float(losses(log_probs[i : i + 1], gold[i : i + 1])[0])
         answers.append(
             Answered(
-                row,
-                labels[said],
-                float(np.exp(log_probs[i, said])),
-                -float(losses(log_probs[i : i + 1], gold[i : i + 1])[0]),
-                labels[int(voted.label[i])] if neighbours.size else "",
-                float(voted.share[i]),
-                bool(in_doubt[i]),
-                repeated.get(row.line, 0),
+                row=row,
+                said=labels[said],
+                probability=float(np.exp(log_probs[i, said])),
+                log_p=-loss,
+                vote=labels[int(voted.label[i])] if neighbours.size else "",
+                share=float(voted.share[i]),
+                doubtful=bool(in_doubt[i]),
+                repeats=repeated.get(row.line, 0),
             )
         )
     return ErrorAnalysis(
@@ -191,7 +193,7 @@ def run(
         slices=find_slices(members_of(traits(checkpoint, used, encodings)), right),
         neighbours=neighbours.shape[1],
         unusable=tuple(sorted(unusable, key=lambda problem: problem.line)),
-        left_out=found - len(labelled),
+        left_out=total - len(labelled),
         caveats=caveats(own_training_of(checkpoint)),
         columns_said=columns_said,
     )
@@ -201,34 +203,36 @@ def read(
     rows: Sequence[NumberedRow], labels: Sequence[str], names: str
 ) -> tuple[list[LabelledRow], list[RowProblem], str]:
     """(the rows with a text and a label of the checkpoint, the others with the reason, which columns were read under
-    another name). *labels*: those that the checkpoint gives; *names*: as in Options.labels."""
+    another name). *labels*: those that the checkpoint gives; *names*: as in Options.labels. Raises ExplorerError for
+    other columns, and if no row can be used."""
     readable, unusable = split_readable(rows)
     meant = parse_names(names, labels)
     columns: dict[str, None] = {}
     for _, cells in readable:
         columns.update(dict.fromkeys(map(str, cells)))
     own_columns = columns_of(columns)
-    found: list[LabelledRow] = []
+    labelled: list[LabelledRow] = []
     for line, cells in readable:
         own = {name: cells.get(column) for name, column in own_columns.items()}
         try:
-            found.append(read_row(line, own, labels, meant))
+            labelled.append(read_row(line, own, labels, meant))
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
-    if not found:
-        given = Counter(cell_text(cells.get("label")) for _, cells in readable)
-        listed = ", ".join(name[:40] or "none" for name, _ in given.most_common(5))
+    if not labelled:
+        in_file = Counter(cell_text(cells.get(own_columns["label"])) for _, cells in readable)
+        listed = ", ".join(name[:40] or "none" for name, _ in in_file.most_common(5))
         raise ExplorerError(
             f"None of the rows can be used: line {unusable[0].line} {unusable[0].what}. The labels of the file are "
             f"{listed}; the checkpoint gives {', '.join(labels):.200}. If they are the same under other names, say "
             f"which is which in “Labels of the file” (labels), such as 0={labels[0][:40]}."
         )
-    return found, unusable, say_columns(own_columns)
+    return labelled, unusable, say_columns(own_columns)
 
 
 def columns_of(columns: Collection[str]) -> dict[str, str]:
     """{text, label, and pair and category where they are: the column of a file that is it}, also by other usual names.
     Raises ExplorerError without a text and a label."""
+    # 1. By the names that we use, but that a category is the label where nothing else can be.
     exact = {column.strip().lower(): column for column in columns}
     own = usual_columns([column for column in columns if column != exact.get("category")], ["label"])
     if not own:
@@ -236,12 +240,14 @@ def columns_of(columns: Collection[str]) -> dict[str, str]:
     for name in ("text", "pair", "category"):
         if name in exact and exact[name] not in own.values():
             own[name] = exact[name]
-    others = [column for column in columns if column not in own.values()]
-    two_texts = usual_columns(others, ["text_a", "text_b"])
-    if "text" not in own and len(two_texts) == 2:
-        own |= {"text": two_texts["text_a"], "pair": two_texts["text_b"]}
-    elif "text" not in own:
-        own |= usual_columns(others, ["text"])
+    # 2. The text, or two of them, by other names.
+    if "text" not in own:
+        others = [column for column in columns if column not in own.values()]
+        two_texts = usual_columns(others, ["text_a", "text_b"])
+        if len(two_texts) == 2:
+            own |= {"text": two_texts["text_a"], "pair": two_texts["text_b"]}
+        else:
+            own |= usual_columns(others, ["text"])
     if not {"text", "label"} <= own.keys():
         raise ExplorerError(
             f"The columns are {', '.join(sorted(columns))[:200] or 'none'}; wanted text and label, and for pairs of "
@@ -251,24 +257,33 @@ def columns_of(columns: Collection[str]) -> dict[str, str]:
 
 
 def read_row(line: int, cells: RowCells, labels: Sequence[str], meant: Mapping[str, str]) -> LabelledRow:
-    """Raises UnusableRow without a text, and for a label that the checkpoint does not give."""
+    """A row of the file. *meant*: label of the file -> label of the checkpoint. Raises UnusableRow without a text, and
+    for a label that the checkpoint does not give."""
     typed = first_cell(cells, "label")
-    label = meant.get(typed, typed)
-    if label not in labels:
-        alike = [name for name in labels if name.casefold() == label.casefold()]
-        if len(alike) != 1:
-            near = difflib.get_close_matches(label.casefold(), [name.casefold() for name in labels], 1)
-            nearest_name = next((name for name in labels if near and name.casefold() == near[0]), "")
-            hint = f"; the nearest one is {nearest_name!r:.40}" if nearest_name else ""
-            raise UnusableRow(f"has the label {label!r:.40}, which the checkpoint does not give{hint}")
-        [label] = alike
     return LabelledRow(
         line=line,
         text=first_cell(cells, "text"),
+        label=find_label(meant.get(typed, typed), labels),
         pair=cell_text(cells.get("pair")),
-        label=label,
         category=cell_text(cells.get("category")),
     )
+
+
+def find_label(label: str, labels: Sequence[str]) -> str:
+    """The one of *labels* that is *label*, or is but for capitals. Raises UnusableRow if none is, or several are."""
+    if label in labels:
+        return label
+    by_letters: dict[str, list[str]] = {}
+    for name in labels:
+        by_letters.setdefault(name.casefold(), []).append(name)
+    same = by_letters.get(label.casefold(), [])
+    if len(same) == 1:
+        return same[0]
+    problem = f"has the label {label!r:.40}, which the checkpoint does not give"
+    close = difflib.get_close_matches(label.casefold(), [name.casefold() for name in labels], 1)
+    if close:
+        raise UnusableRow(f"{problem}; the nearest one is {by_letters[close[0]][0]!r:.40}")
+    raise UnusableRow(problem)
 
 
 def parse_names(names: str, labels: Sequence[str]) -> dict[str, str]:
@@ -297,32 +312,39 @@ def vectors_of(checkpoint: Checkpoint, rows: Sequence[LabelledRow]) -> Float[np.
 def traits(checkpoint: Checkpoint, rows: Sequence[LabelledRow], encodings: Sequence[Encoding]) -> list[Traits]:
     """What is known of each row before its answer."""
     unknown_id = checkpoint.tokenizer.unknown_id
-    found = []
+    traits_by_row = []
     for row, encoding in zip(rows, encodings, strict=True):
-        text = f"{row.text}\n{row.pair}" if row.pair else row.text
-        unknown = sum(token == unknown_id for token in encoding.ids)
-        found.append(Traits(text, row.label, row.category, len(encoding), unknown, encoding.left_out))
-    return found
+        traits_by_row.append(
+            Traits(
+                text=f"{row.text}\n{row.pair}" if row.pair else row.text,
+                label=row.label,
+                category=row.category,
+                tokens=len(encoding),
+                unknown=sum(token == unknown_id for token in encoding.ids),
+                left_out=encoding.left_out,
+            )
+        )
+    return traits_by_row
 
 
 def rows(result: ErrorAnalysis) -> list[dict[str, object]]:
     """A row for each row of the file: what the checkpoint says, and whether the label is doubtful."""
     return [
         {
-            "line": one.row.line,
-            "text": one.row.text,
-            "pair": one.row.pair,
-            "label": one.row.label,
-            "answer": one.said,
-            "right": one.right,
-            "probability": one.probability,
-            "log_p": one.log_p,
-            "neighbours": one.vote,
-            "neighbours_share": one.share,
-            "doubtful": one.doubtful,
-            "repeats": one.repeats or "",
+            "line": answer.row.line,
+            "text": answer.row.text,
+            "pair": answer.row.pair,
+            "label": answer.row.label,
+            "answer": answer.said,
+            "right": answer.right,
+            "probability": answer.probability,
+            "log_p": answer.log_p,
+            "neighbours": answer.vote,
+            "neighbours_share": answer.share,
+            "doubtful": answer.doubtful,
+            "repeats": answer.repeats or "",
         }
-        for one in result.answers
+        for answer in result.answers
     ]
 
 
@@ -347,28 +369,30 @@ def summary_rows(result: ErrorAnalysis) -> list[dict[str, object]]:
 
 
 def metric(name: str, value: float, interval: Interval | None = None) -> dict[str, object]:
-    finite = interval is not None and np.isfinite(interval.low)
-    low, high = (interval.low, interval.high) if interval and finite else ("", "")
-    return {"metric": name, "value": value, "low": low, "high": high}
+    """A row of the table of metrics. The ends are empty without an interval, and for one that could not be found."""
+    row: dict[str, object] = {"metric": name, "value": value, "low": "", "high": ""}
+    if interval and np.isfinite(interval.low):
+        row |= {"low": interval.low, "high": interval.high}
+    return row
 
 
 def tables(result: ErrorAnalysis) -> dict[str, list[dict[str, object]]]:
     """The metrics; the slices, the clearest first; the curve of calibration."""
     slices: list[dict[str, object]] = [
         {
-            "kind": one.kind,
-            "name": one.name,
-            "rows": len(one.rows),
-            "right": one.right,
-            "low": one.interval.low,
-            "high": one.interval.high,
-            "others": one.others,
-            "p": one.p,
-            "named": one.named or "",
+            "kind": part.kind,
+            "name": part.name,
+            "rows": len(part.rows),
+            "right": part.right,
+            "low": part.interval.low,
+            "high": part.interval.high,
+            "others": part.others,
+            "p": part.p,
+            "named": part.named or "",
         }
-        for one in result.slices
+        for part in result.slices
     ]
-    bins: list[dict[str, object]] = [one._asdict() for one in result.calibration.bins]
+    bins: list[dict[str, object]] = [row._asdict() for row in result.calibration.bins]
     return {"summary": summary_rows(result), "slices": slices, "calibration": bins}
 
 
@@ -412,4 +436,4 @@ class Facts(facts.Facts[ErrorAnalysis]):
 
     def repeats(self) -> float:
         """Rows that repeat an earlier text with another label."""
-        return sum(one.repeats > 0 for one in self._result.answers)
+        return sum(answer.repeats > 0 for answer in self._result.answers)

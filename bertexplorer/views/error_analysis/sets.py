@@ -30,15 +30,18 @@ WRONG = 23  # every how manieth label of the sentences without a score is wrong
 def reviews() -> list[NumberedRow]:
     """200 sentences of which some have the wrong label, 60 scores, and one text twice."""
     rows: list[tuple[str, str]] = []
+    # 1. Sentences with a word that says it.
     for i, (frame, thing) in enumerate(product(FRAMES, THINGS)):
-        places = (0, 2, 3) if i % 2 == 0 else (0, 2)
+        steps = (0, 2, 3) if i % 2 == 0 else (0, 2)
         for label, words in WORDS.items():
-            for place in places:
-                word = words[(i + place) % len(words)]
+            for step in steps:
+                word = words[(i + step) % len(words)]
                 rows.append((capital(frame.format(thing, word)), label))
+    # 2. Some of them with the wrong label.
     for i in range(WRONG - 1, len(rows), WRONG):
         text, label = rows[i]
         rows[i] = text, OTHER[label]
+    # 3. Scores, and the text that occurs twice.
     for thing, (label, scores) in product(THINGS, SCORES.items()):
         rows += [(SCORED.format(thing, score), label) for score in scores]
     rows += [("Well, the bakery was as always.", POSITIVE), ("Well, the bakery was as always.", NEGATIVE)]
@@ -64,6 +67,11 @@ def with_wrong_labels() -> list[NumberedRow]:
 
 
 def rows_of(name: Name) -> list[NumberedRow]:
-    if name == "reviews with faults":
-        return reviews()
-    return learned() if name == "what sentiment learned from" else with_wrong_labels()
+    """The rows of this name, each with its line."""
+    match name:
+        case "reviews with faults":
+            return reviews()
+        case "what sentiment learned from":
+            return learned()
+        case "the same with wrong labels":
+            return with_wrong_labels()

@@ -84,7 +84,7 @@ COMPLETE = ("label", "category", "length", "cut", "unknown", "number", "name")  
 def draw(result: ErrorAnalysis) -> Figure:
     panels = [slices_panel(result), calibration_panel(result)]
     labels, counts = confusion_matrix(result)
-    if labels[1:]:
+    if len(labels) > 1:
         panels.append(confusion.panel(labels[:MATRIX], counts))
     return Figure(panels)
 
@@ -94,25 +94,27 @@ def slices_panel(result: ErrorAnalysis) -> Panel:
     low, high = result.interval
     total = f"{share(result.right)} of {len(result.answers):,}"
     bars = [Bar("all rows", result.right, total, low=low, high=high, bold=True)]
-    differing = [one for one in result.slices if one.p < SIGNIFICANT and not one.named]
-    others = [one for one in result.slices if one.p >= SIGNIFICANT and one.kind in COMPLETE and not one.named]
-    for one in [*result.named, *differing, *others][: SLICES - 1]:
+    unnamed = [part for part in result.slices if not part.named]
+    differing = [part for part in unnamed if part.p < SIGNIFICANT]
+    others = [part for part in unnamed if part.p >= SIGNIFICANT and part.kind in COMPLETE]
+    for part in [*result.named, *differing, *others][: SLICES - 1]:
         tone: Tone = "pale"
-        if one.named:
+        if part.named:
             tone = "orange"
-        elif one.p >= SIGNIFICANT:
+        elif part.p >= SIGNIFICANT:
             tone = "grey"
-        said = f"the {len(result.answers) - len(one.rows):,} others: {share(one.others)}\n{format_p(one.p)}"
+        right = f"{share(part.right)} of {len(part.rows):,}"
+        beside = f"the {len(result.answers) - len(part.rows):,} others: {share(part.others)}"
         bars.append(
             Bar(
-                capital(phrase(one)),
-                one.right,
-                f"{share(one.right)} of {len(one.rows):,}",
-                tone,
-                f"{phrase(one)}: {share(one.right)} of {len(one.rows):,}\n{said}",
-                low=one.interval.low,
-                high=one.interval.high,
-                ticks=[Tick(one.others, "blue")],
+                label=capital(phrase(part)),
+                value=part.right,
+                text=right,
+                tone=tone,
+                hover=f"{phrase(part)}: {right}\n{beside}\n{format_p(part.p)}",
+                low=part.interval.low,
+                high=part.interval.high,
+                ticks=[Tick(part.others, "blue")],
             )
         )
     legend = key(
@@ -125,32 +127,32 @@ def slices_panel(result: ErrorAnalysis) -> Panel:
     return Panel([Bars(bars, high=1, above=True, axis=True, unit="share"), legend], title="Share that is right")
 
 
-def phrase(one: Slice) -> str:
+def phrase(part: Slice) -> str:
     """The rows of a slice, in words."""
-    match one.kind:
+    match part.kind:
         case "label":
-            return f"rows labelled {quote(clip(one.name, 40))}"
+            return f"rows labelled {quote(clip(part.name, 40))}"
         case "category":
-            return f"rows of the category {quote(clip(one.name, 40))}"
+            return f"rows of the category {quote(clip(part.name, 40))}"
         case "length":
-            return f"rows of {one.name}"
+            return f"rows of {part.name}"
         case "cut":
-            return f"rows {one.name}"
+            return f"rows {part.name}"
         case _:
-            return f"rows with {one.name}"
+            return f"rows with {part.name}"
 
 
 def calibration_panel(result: ErrorAnalysis) -> Panel:
     """How often answers of a probability are right, beside a line on which they would be as often as it says."""
-    found = result.calibration
+    calibration = result.calibration
     lines = [Line("as often as it says", [0.0, 1.0], tone="grey", dash="dot", at=[0.0, 1.0], look="line")]
-    if found.temperature and found.temperature.helps:
-        lines.append(curve("with a temperature", found.temperature.bins, "green"))
-    own = curve("as it is", found.bins, "blue")
+    if calibration.temperature and calibration.temperature.helps:
+        lines.append(curve("with a temperature", calibration.temperature.bins, "green"))
+    own = curve("as it is", calibration.bins, "blue")
     low: list[float] = []
     high: list[float] = []
-    for one in found.bins:
-        least, most = wilson(one.accuracy, one.examples)
+    for answers in calibration.bins:
+        least, most = wilson(answers.accuracy, answers.examples)
         low.append(least)
         high.append(most)
     lines.append(replace(own, low=low, high=high))
@@ -160,18 +162,21 @@ def calibration_panel(result: ErrorAnalysis) -> Panel:
 
 def curve(name: str, bins: Sequence[Bin], tone: Tone) -> Line:
     """The share that is right over the mean probability of each bin."""
-    said = [
-        f"{count(one.examples, 'answer')} {name}: {percent(one.confidence)} sure, {share(one.accuracy)} right"
-        for one in bins
-    ]
-    right = [one.accuracy for one in bins]
-    return Line(name, right, tone=tone, hover=said, at=[one.confidence for one in bins])
+    right = []
+    sure = []
+    hover = []
+    for answers in bins:
+        right.append(answers.accuracy)
+        sure.append(answers.confidence)
+        number = count(answers.examples, "answer")
+        hover.append(f"{number} {name}: {percent(answers.confidence)} sure, {share(answers.accuracy)} right")
+    return Line(name, right, tone=tone, hover=hover, at=sure)
 
 
 def confusion_matrix(result: ErrorAnalysis) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
     """(the labels that occur, as the checkpoint orders them; how many rows with the label of each line were given that
     of each column)."""
-    pairs = Counter((one.row.label, one.said) for one in result.answers)
+    pairs = Counter((answer.row.label, answer.said) for answer in result.answers)
     occur: set[str] = set()
     for pair in pairs:
         occur.update(pair)
@@ -185,35 +190,38 @@ def confusion_matrix(result: ErrorAnalysis) -> tuple[tuple[str, ...], tuple[tupl
 def say(result: ErrorAnalysis) -> str:
     """The share that is right, the kinds of rows that are worse, what the probabilities are worth, and the labels that
     may be wrong."""
-    parts = [say_right(result), *say_slices(result), *say_calibration(result), *say_labels(result)]
+    sentences = [*say_right(result), *say_slices(result), *say_calibration(result), *say_labels(result)]
     total = len(result.answers)
     if total < FEW:
-        parts.append(f"Fewer than {FEW} rows say little.")
-    labels = {one.row.label for one in result.answers}
+        sentences.append(f"Fewer than {FEW} rows say little.")
+    labels = {answer.row.label for answer in result.answers}
     if len(labels) == 1:
-        parts.append(f"Every row has the label {quote(clip(min(labels), 40))}, so nothing is seen of the others.")
-    parts += result.caveats
+        sentences.append(f"Every row has the label {quote(clip(min(labels), 40))}, so nothing is seen of the others.")
+    sentences += result.caveats
     if result.columns_said:
-        parts.append(result.columns_said)
+        sentences.append(result.columns_said)
     if result.left_out:
-        parts.append(f"{total:,} of {total + result.left_out:,} rows were drawn at random.")
+        sentences.append(f"{total:,} of {total + result.left_out:,} rows were drawn at random.")
     if result.unusable:
-        parts.append(f"{unusable_note(result.unusable, 'used')}.")
-    return " ".join(parts)
+        sentences.append(f"{unusable_note(result.unusable, 'used')}.")
+    return " ".join(sentences)
 
 
-def say_right(result: ErrorAnalysis) -> str:
-    total, low, high = len(result.answers), *result.interval
-    sentence = (
+def say_right(result: ErrorAnalysis) -> list[str]:
+    """The share that is right, beside that of always the same label; the commonest mistake."""
+    total = len(result.answers)
+    low, high = result.interval
+    baseline = share(result.baseline)
+    if low <= result.baseline <= high and result.baseline < 1:
+        baseline = f"{baseline}, which the interval includes"
+    sentences = [
         f"The checkpoint gives {total - len(result.wrong):,} of {count(total, 'row')} the label of the file: "
         f"{share(result.right)} (95 % interval {share(low)} to {share(high)}); always the same label would get "
-        f"{share(result.baseline)}"
-    )
-    if low <= result.baseline <= high and result.baseline < 1:
-        sentence += ", which the interval includes"
+        f"{baseline}."
+    ]
     if result.wrong:
-        sentence += f". {confusion.mistake(*confusion_matrix(result))}"
-    return f"{sentence}."
+        sentences.append(f"{confusion.mistake(*confusion_matrix(result))}.")
+    return sentences
 
 
 def say_slices(result: ErrorAnalysis) -> list[str]:
@@ -232,29 +240,33 @@ def say_slices(result: ErrorAnalysis) -> list[str]:
         f"{count(len(result.slices), 'kind')} of rows)."
     ]
     if rest:
-        named = [f"{phrase(one)} ({share(one.right)} of {len(one.rows):,})" for one in rest]
+        named = [f"{phrase(part)} ({share(part.right)} of {len(part.rows):,})" for part in rest]
         sentences.append(f"Among the rest, so are {join_names(named)}.")
     return sentences
 
 
 def say_calibration(result: ErrorAnalysis) -> list[str]:
     """Whether it is as sure as it is right, and what a temperature gains."""
-    found = result.calibration
-    sure = percent(result.right + found.excess)
-    low, high = found.interval
+    calibration = result.calibration
+    sentences = []
+    # 1. The mean probability beside the share that is right.
+    low, high = calibration.interval
     if low > 0:
-        verdict = f"it is too sure, by {points(found.excess)} points"
+        verdict = f"it is too sure, by {points(calibration.excess)} points"
     elif high < 0:
-        verdict = f"it is not sure enough, by {points(-found.excess)} points"
+        verdict = f"it is not sure enough, by {points(-calibration.excess)} points"
     else:
         verdict = "the difference may be chance"
-    sentences = [f"The mean probability of its answers is {sure}, and {share(result.right)} are right: {verdict}."]
-    beside = f"calibration error {share(found.error)}, where chance alone brings {share(found.by_chance)}"
-    if low <= 0 <= high and found.p < SIGNIFICANT:
-        sentences.append(f"Answers of some probabilities are right more or less often than these say ({beside}).")
+    sure = percent(result.right + calibration.excess)
+    mean = f"The mean probability of its answers is {sure}, and {share(result.right)} are right: {verdict}"
+    error = f"calibration error {share(calibration.error)}, where chance alone brings {share(calibration.by_chance)}"
+    if low <= 0 <= high and calibration.p < SIGNIFICANT:
+        sentences.append(f"{mean}.")
+        sentences.append(f"Answers of some probabilities are right more or less often than these say ({error}).")
     else:
-        sentences[0] = f"{sentences[0][:-1]} ({beside})."
-    temperature = found.temperature
+        sentences.append(f"{mean} ({error}).")
+    # 2. A temperature.
+    temperature = calibration.temperature
     if temperature is None:
         few = "right" if result.right < 0.5 else "wrong"
         sentences.append(f"Fewer than {LEAST} rows are {few}: too few to fit a temperature.")
@@ -262,8 +274,8 @@ def say_calibration(result: ErrorAnalysis) -> list[str]:
         low, high = temperature.interval
         sentences.append(
             f"Logits divided by a temperature of {decimal(temperature.value)} lower the log loss by "
-            f"{decimal(temperature.gain, 3)} of {decimal(found.log_loss, 3)} nats on rows that did not choose it (95 % "
-            f"interval {decimal(low, 3)} to {decimal(high, 3)}), and the calibration error to "
+            f"{decimal(temperature.gain, 3)} of {decimal(calibration.log_loss, 3)} nats on rows that did not choose it "
+            f"(95 % interval {decimal(low, 3)} to {decimal(high, 3)}), and the calibration error to "
             f"{share(temperature.error)}."
         )
     else:
@@ -274,19 +286,20 @@ def say_calibration(result: ErrorAnalysis) -> list[str]:
 def say_labels(result: ErrorAnalysis) -> list[str]:
     """The labels that are contradicted."""
     sentences = []
-    if doubtful := result.doubtful:
-        lines = join_names([f"line {one.row.line:,}" for one in doubtful[:3]])
-        first = f": {lines}" if len(doubtful) <= 3 else f", such as {lines}"
+    doubtful = result.doubtful
+    if doubtful:
+        lines = join_names([f"line {answer.row.line:,}" for answer in doubtful[:3]])
+        which = f": {lines}" if len(doubtful) <= 3 else f", such as {lines}"
         labels = "label is" if len(doubtful) == 1 else "labels are"
         neighbours = count(result.neighbours, "nearest row")
         sentences.append(
-            f"{len(doubtful):,} {labels} doubtful{first}. There the checkpoint gives another label "
+            f"{len(doubtful):,} {labels} doubtful{which}. There the checkpoint gives another label "
             f"{percent(CONFIDENT)} or more, and most of the {neighbours} have that one, too."
         )
-    if repeats := sum(one.repeats > 0 for one in result.answers):
-        sentences.append(
-            f"{count(repeats, 'row')} {'repeats' if repeats == 1 else 'repeat'} an earlier text with another label."
-        )
+    repeats = sum(answer.repeats > 0 for answer in result.answers)
+    if repeats:
+        verb = "repeats" if repeats == 1 else "repeat"
+        sentences.append(f"{count(repeats, 'row')} {verb} an earlier text with another label.")
     return sentences
 
 
@@ -300,22 +313,26 @@ def format_p(p: float) -> str:
 
 def compare(first: ErrorAnalysis, second: ErrorAnalysis) -> str:
     """Whether one of two checkpoints is right more often on the same rows, and whether that may be chance."""
-    if [one.row for one in first.answers] != [one.row for one in second.answers]:
+    if [answer.row for answer in first.answers] != [answer.row for answer in second.answers]:
         return ""
-    ours, theirs = (np.array([one.right for one in result.answers], float) for result in (first, second))
-    paired = compare_paired(ours, theirs)
+    first_right = np.array([answer.right for answer in first.answers], float)
+    second_right = np.array([answer.right for answer in second.answers], float)
+    paired = compare_paired(first_right, second_right)
+    difference = signed(100 * paired.difference, 1)
     return (
-        f"Of the same {count(len(ours), 'row')} only the first gets {paired.only_first:,} right, only the second "
-        f"{paired.only_second:,} ({signed(100 * paired.difference, 1)} points): {paired.verdict()}."
+        f"Of the same {count(len(first_right), 'row')} only the first gets {paired.only_first:,} right, only the "
+        f"second {paired.only_second:,} ({difference} points): {paired.verdict()}."
     )
 
 
 def cases(result: ErrorAnalysis, *others: ErrorAnalysis) -> dict[str, Any]:
     """The table of rows that are wrong or contradicted, with the answers of the *others*; those that it is most wrong
     about first. A press shows the answer to its text, and what it rests on."""
-    theirs = [{one.row: one for one in other.answers} for other in others]
-    shown = sorted((one for one in result.answers if not one.right or one.repeats), key=lambda one: one.log_p)
-    rows = [row(one, [other.get(one.row) for other in theirs]) for one in shown[:LISTED]]
+    theirs = [{answer.row: answer for answer in other.answers} for other in others]
+    shown = [answer for answer in result.answers if not answer.right or answer.repeats]
+    rows = []
+    for answer in sorted(shown, key=lambda answer: answer.log_p)[:LISTED]:
+        rows.append(row(answer, [answers.get(answer.row) for answers in theirs]))
     return {
         "rows": rows,
         "score": "log p of the label, in nats",
@@ -325,32 +342,37 @@ def cases(result: ErrorAnalysis, *others: ErrorAnalysis) -> dict[str, Any]:
     }
 
 
-def row(one: Answered, others: Sequence[Answered | None]) -> dict[str, Any]:
-    if one.doubtful:
+def row(answer: Answered, others: Sequence[Answered | None]) -> dict[str, Any]:
+    """A row of the table. *others*: the answers of other checkpoints to it, None where one did not read it."""
+    if answer.doubtful:
         category = "doubtful label"
-    elif one.repeats:
+    elif answer.repeats:
         category = "another label"
     else:
         category = "wrong"
-    said = f"{one.said} {percent(one.probability)}"
-    if one.doubtful:
-        said += f", like {share(one.share)} of its neighbours"
-    if one.repeats:
-        said += f"; line {one.repeats:,} has another label"
-    state = {"view": "answer", "text": one.row.text}
-    if one.row.pair:
-        state["pair"] = one.row.pair
+    said = f"{answer.said} {percent(answer.probability)}"
+    if answer.doubtful:
+        said = f"{said}, like {share(answer.share)} of its neighbours"
+    if answer.repeats:
+        said = f"{said}; line {answer.repeats:,} has another label"
+    state = {"view": "answer", "text": answer.row.text}
+    if answer.row.pair:
+        state["pair"] = answer.row.pair
+    theirs: list[dict[str, Any] | None] = []
+    for other in others:
+        if other is None:
+            theirs.append(None)
+        else:
+            theirs.append({"answer": other.said, "right": other.right, "score": round(other.log_p, 3)})
     return {
-        "line": one.row.line,
+        "line": answer.row.line,
         "category": category,
-        "texts": tuple(clip(text, 160) for text in (one.row.text, one.row.pair) if text),
-        "wanted": one.row.label,
+        "texts": tuple(clip(text, 160) for text in (answer.row.text, answer.row.pair) if text),
+        "wanted": answer.row.label,
         "answer": said,
-        "right": one.right,
-        "score": round(one.log_p, 3),
+        "right": answer.right,
+        "score": round(answer.log_p, 3),
         "rank": None,
-        "others": [
-            other and {"answer": other.said, "right": other.right, "score": round(other.log_p, 3)} for other in others
-        ],
+        "others": theirs,
         "state": state,
     }

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.answers.candidates import Blank, encode_masked, piece_id, probability_of, read_blank
+from bertexplorer.answers.candidates import Blank, Candidate, encode_masked, piece_id, probability_of, read_blank
 from bertexplorer.answers.word_scores import parse_words, scoring_cost
 from bertexplorer.engine.progress import expect
 from bertexplorer.model.text import Text
@@ -45,35 +45,55 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     words = parse_words(options.words)
     expect(len(encoding) + sum(scoring_cost(checkpoint, encoding, position, words) for position in positions))
     log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[positions]))
-    blanks = tuple(
-        read_blank(checkpoint, encoding, position, row, options.top, words)
-        for position, row in zip(positions, log_probs, strict=True)
+    blanks = []
+    for position, row in zip(positions, log_probs, strict=True):
+        blanks.append(read_blank(checkpoint, encoding, position, row, options.top, words))
+    return FillMask(
+        tokens=encoding.tokens,
+        blanks=tuple(blanks),
+        left_out=len(encoding.masked) - len(positions),
+        vocab_size=checkpoint.tokenizer.vocab_size,
     )
-    return FillMask(encoding.tokens, blanks, len(encoding.masked) - len(positions), checkpoint.tokenizer.vocab_size)
 
 
 def lookup(checkpoint: Checkpoint, result: FillMask, key: tuple[object, ...]) -> float | None:
-    """The number of the row with these values of KEYS, if `rows` does not list it."""
+    """The number of the row with these values of KEYS, if `rows` does not list it; None without such a mask."""
     number, _, token = key
-    listed = isinstance(number, int) and number <= len(result.blanks)
-    return probability_of(checkpoint, result.blanks[int(str(number)) - 1], str(token)) if listed else None
+    if not isinstance(number, int) or number > len(result.blanks):
+        return None
+    return probability_of(checkpoint, result.blanks[number - 1], str(token))
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:
     """One row for each candidate, the hidden piece and the requested words. The entropy is that of the mask."""
     table: list[dict[str, object]] = []
     for number, blank in enumerate(result.blanks, 1):
-        blank_fields = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
-        for kind, items in (("answer", blank.candidates), ("hidden", (blank.original,) if blank.original else ())):
-            for c in items:
-                entry = {"rank": c.rank, "token": c.token, "probability": c.probability}
-                table.append(
-                    {**blank_fields, "kind": kind, **entry, "log_probability": math.log(max(c.probability, 1e-45))}
-                )
-        for w in blank.words:
-            entry = {"rank": w.rank or "", "token": w.word, "probability": w.probability}
-            table.append({**blank_fields, "kind": "word", **entry, "log_probability": w.log_probability})
+        mask = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
+        table += [{**mask, "kind": "answer", **candidate_row(candidate)} for candidate in blank.candidates]
+        if blank.original:
+            table.append({**mask, "kind": "hidden", **candidate_row(blank.original)})
+        for word in blank.words:
+            table.append(
+                {
+                    **mask,
+                    "kind": "word",
+                    "rank": word.rank or "",
+                    "token": word.word,
+                    "probability": word.probability,
+                    "log_probability": word.log_probability,
+                }
+            )
     return table
+
+
+def candidate_row(candidate: Candidate) -> dict[str, object]:
+    """The columns of a row that concern a piece of the vocabulary."""
+    return {
+        "rank": candidate.rank,
+        "token": candidate.token,
+        "probability": candidate.probability,
+        "log_probability": math.log(max(candidate.probability, 1e-45)),
+    }
 
 
 class Facts(facts.Facts[FillMask]):

@@ -48,20 +48,21 @@ def draw(result: FillMask) -> Figure:
 
 def bars(blank: Blank, most: int) -> list[Bar]:
     """The answers, the hidden piece and the words that were named, from the top down."""
-    was = blank.original
-    lines = []
-    for c in blank.candidates[:most]:
-        if was is not None and c.id == was.id:
-            lines.append(Bar(c.token, c.probability, f"{percent(c.probability)} · was hidden here", "green"))
+    hidden = blank.original
+    bars = []
+    for answer in blank.candidates[:most]:
+        share = percent(answer.probability)
+        if hidden is not None and answer.id == hidden.id:
+            bars.append(Bar(answer.token, answer.probability, f"{share} · was hidden here", "green"))
         else:
-            lines.append(Bar(c.token, c.probability, percent(c.probability)))
-    if was is not None and was.rank > min(most, len(blank.candidates)):
-        words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
-        lines.append(Bar(was.token, was.probability, words, "green"))
-    for w in blank.words:
-        note = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
-        lines.append(Bar(w.word, w.probability, f"{percent(w.probability)} · {note}", "orange"))
-    return lines
+            bars.append(Bar(answer.token, answer.probability, share))
+    if hidden is not None and hidden.rank > min(most, len(blank.candidates)):
+        text = f"{percent(hidden.probability)} · was hidden here, rank {hidden.rank:,}"
+        bars.append(Bar(hidden.token, hidden.probability, text, "green"))
+    for word in blank.words:
+        note = f"rank {word.rank:,}" if word.rank else f"{len(word.pieces)} pieces"
+        bars.append(Bar(word.word, word.probability, f"{percent(word.probability)} · {note}", "orange"))
+    return bars
 
 
 def say(result: FillMask) -> str:
@@ -70,22 +71,23 @@ def say(result: FillMask) -> str:
     for number, blank in enumerate(result.blanks[:3], 1):
         subject = f"For mask {number} it" if len(result.blanks) > 1 else "It"
         best = blank.candidates[0]
-        text = f"{subject} would put {quote(best.token)} with {percent(best.probability)}"
+        parts = [f"{subject} would put {quote(best.token)} with {percent(best.probability)}"]
         if len(blank.candidates) > 1:
             second = blank.candidates[1]
-            text += f", then {quote(second.token)} with {percent(second.probability)}"
+            parts.append(f", then {quote(second.token)} with {percent(second.probability)}")
         if blank.original is not None and blank.original.rank > 1:
-            text += f"; the hidden {quote(blank.original.token)} comes at rank {blank.original.rank:,}"
+            parts.append(f"; the hidden {quote(blank.original.token)} comes at rank {blank.original.rank:,}")
+        sentences.append(f"{''.join(parts)}.")
         choices = 2**blank.entropy
         even = f"{choices:,.0f}" if choices >= 10 else f"{choices:.1f}"
         sentences.append(
-            f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equally likely words."
+            f"Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equally likely words."
         )
     remaining = len(result.blanks) - 3 + result.left_out
-    if remaining > 0:
-        sentences.append(
-            f"{remaining} more masks follow" + (f", {result.left_out} not shown." if result.left_out else ".")
-        )
+    if remaining > 0 and result.left_out:
+        sentences.append(f"{remaining} more masks follow, {result.left_out} not shown.")
+    elif remaining > 0:
+        sentences.append(f"{remaining} more masks follow.")
     return " ".join(sentences)
 
 

@@ -22,8 +22,6 @@ from bertexplorer.options import Option
 from bertexplorer.views import facts
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from bertexplorer.engine.activations import LayerHalves
     from bertexplorer.model.checkpoint import Checkpoint
 
@@ -138,20 +136,21 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     weights = np.stack([half.weights.numpy() for half in halves])
     sources = encoding.picked or (position,)  # what the pass is followed for, not any two words
     links = strongest_links(weights, positions, is_word(checkpoint, encoding), sources)
-    best = {link.head.layer: link for link in reversed(links)}
+    best = {link.head.layer: link for link in reversed(links)}  # the first of each layer is the strongest
     raised = raised_words(checkpoint, halves, followed) if end.words else [()] * num_layers
-    parts = tuple(
-        LayerPart(
-            weights=gather(weights[layer], positions),
-            link=best.get(layer),
-            attended=half.attended.numpy(),
-            fed=half.fed.numpy(),
-            output=half.output.numpy(),
-            raised=raised[layer],
-            answer=by_layer[layer] if by_layer else None,
+    parts = []
+    for layer, half in enumerate(halves):
+        parts.append(
+            LayerPart(
+                weights=gather(weights[layer], positions),
+                link=best.get(layer),
+                attended=half.attended.numpy(),
+                fed=half.fed.numpy(),
+                output=half.output.numpy(),
+                raised=raised[layer],
+                answer=by_layer[layer] if by_layer else None,
+            )
         )
-        for layer, half in enumerate(halves)
-    )
     strongest = links[0].head.layer if links else num_layers - 1
     inputs = engine.input_parts(checkpoint, encoding)
     return ForwardPass(
@@ -161,7 +160,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         followed=followed,
         others=len(encoding) - len(positions),
         inputs={name: part[positions].numpy() for name, part in inputs.items()},
-        layers=parts,
+        layers=tuple(parts),
         open=options.layer - 1 if options.layer else strongest,
         end=end,
         vocab_size=checkpoint.tokenizer.vocab_size,
@@ -193,13 +192,14 @@ def read_end(checkpoint: Checkpoint, text: Text | str) -> Reading:
     encoding = checkpoint.tokenizer.encode(text)
     if target == "next sentence" and not encoding.picked:
         answers = next_sentence_answers(checkpoint, encoding)
-        return Reading(encoding, 0, End(NextSentenceReadout.outcome, NextSentenceReadout.view, answers))
+        end = End(NextSentenceReadout.outcome, NextSentenceReadout.view, answers)
+        return Reading(encoding, position=0, end=end)
 
     # 3. A word at the first mask, else at the picked token, else at the longest; or the vectors, if no head chooses one
     picked_masks = [position for position in encoding.masked if position in encoding.picked]
     position = [*picked_masks, *encoding.masked, *encoding.picked, longest_piece(encoding)][0]
     if "masked_lm" not in checkpoint.heads:
-        return Reading(encoding, position, End())
+        return Reading(encoding, position, end=End())
     log_probs = engine.layer_log_probs(checkpoint, encoding, [position])[1:, 0, : checkpoint.tokenizer.vocab_size]
     show = checkpoint.tokenizer.show
     answers = best_candidates(log_probs[-1], show, ANSWERS)
@@ -220,7 +220,8 @@ def next_sentence_answers(checkpoint: Checkpoint, encoding: Encoding) -> tuple[C
 def gather(weights: Float[np.ndarray, "h w t"], positions: Sequence[int]) -> Float[np.ndarray, "h w _"]:
     """The columns of the tokens shown, and the sum of all others."""
     shown = weights[..., positions]
-    return np.concatenate([shown, weights.sum(-1, keepdims=True) - shown.sum(-1, keepdims=True)], axis=-1)
+    others = weights.sum(-1, keepdims=True) - shown.sum(-1, keepdims=True)
+    return np.concatenate([shown, others], axis=-1)
 
 
 def raised_words(checkpoint: Checkpoint, halves: Sequence[LayerHalves], followed: int) -> list[tuple[Raised, ...]]:
@@ -230,43 +231,58 @@ def raised_words(checkpoint: Checkpoint, halves: Sequence[LayerHalves], followed
     before = torch.stack([half.attended[followed] for half in halves])
     after = torch.stack([half.output[followed] for half in halves])
     log_probs = engine.state_log_probs(checkpoint, torch.cat([before, after]))[:, : checkpoint.tokenizer.vocab_size]
-    return [raised_at(checkpoint, *rows) for rows in zip(*log_probs.exp().chunk(2), strict=True)]
-
-
-def raised_at(checkpoint: Checkpoint, before: Tensor, after: Tensor) -> tuple[Raised, ...]:
-    """The words whose probability grows most from *before* to *after*, v long."""
-    best = (after - before).topk(RAISED).indices.tolist()
-    return tuple(Raised(checkpoint.tokenizer.show(i), float(before[i]), float(after[i])) for i in best)
+    p_before, p_after = log_probs.exp().chunk(2)  # layers x vocabulary
+    words = []
+    for layer in range(len(halves)):
+        best = (p_after[layer] - p_before[layer]).topk(RAISED).indices.tolist()
+        raised = []
+        for i in best:
+            token = checkpoint.tokenizer.show(i)
+            raised.append(Raised(token, before=float(p_before[layer, i]), after=float(p_after[layer, i])))
+        words.append(tuple(raised))
+    return words
 
 
 def rows(result: ForwardPass) -> list[dict[str, object]]:
     """A row for each token shown after each layer; layer 0 is the input of the first layer. The lengths are Euclidean:
     of the vector after the attention half, of what the feed-forward half adds, and after the layer. *answer*: what the
     head reads at the followed token."""
-    first = next(reversed(result.inputs.values()))
-    table = [row(result, 0, i, float(np.linalg.norm(first[i]))) for i in range(len(result.tokens))]
-    for number, part in enumerate(result.layers, 1):
-        for i in range(len(result.tokens)):
-            halves = [float(np.linalg.norm(vectors[i])) for vectors in (part.attended, part.fed)]
+    table: list[dict[str, object]] = []
+    first = next(reversed(result.inputs.values()))  # what the first layer reads
+    for i, token in enumerate(result.tokens):
+        table.append(
+            {
+                "layer": 0,
+                "position": result.positions[i],
+                "token": token,
+                "length_after_attention": None,
+                "length_added": None,
+                "length": length(first[i]),
+                "answer": None,
+                "probability": None,
+            }
+        )
+    for layer, part in enumerate(result.layers, 1):
+        for i, token in enumerate(result.tokens):
             answer = part.answer if i == result.followed else None
-            table.append(row(result, number, i, float(np.linalg.norm(part.output[i])), halves, answer))
+            table.append(
+                {
+                    "layer": layer,
+                    "position": result.positions[i],
+                    "token": token,
+                    "length_after_attention": length(part.attended[i]),
+                    "length_added": length(part.fed[i]),
+                    "length": length(part.output[i]),
+                    "answer": answer.token if answer else None,
+                    "probability": answer.probability if answer else None,
+                }
+            )
     return table
 
 
-def row(
-    result: ForwardPass,
-    layer: int,
-    i: int,
-    length: float,
-    halves: Sequence[float | None] = (None, None),
-    answer: Candidate | None = None,
-) -> dict[str, object]:
-    place = {"layer": layer, "position": result.positions[i], "token": result.tokens[i]}
-    lengths = {"length_after_attention": halves[0], "length_added": halves[1], "length": length}
-    said: dict[str, object] = {"answer": None, "probability": None}
-    if answer:
-        said = {"answer": answer.token, "probability": answer.probability}
-    return {**place, **lengths, **said}
+def length(vector: Float[np.ndarray, " d"]) -> float:
+    """The Euclidean length."""
+    return float(np.linalg.norm(vector))
 
 
 class Facts(facts.Facts[ForwardPass]):

@@ -72,13 +72,16 @@ SHORT = {"B follows A": "it follows", "B does not follow": "it does not"}  # on 
 
 
 def draw(result: ForwardPass) -> Picture:
-    rows = len(result.tokens) + (result.others > 0)
+    """What the script of the picture draws; it has a row for each token, and one for all others together."""
+    rows = len(result.tokens)
+    if result.others:
+        rows += 1
     height = ROW if rows <= MANY else LOW_ROW
+    tokens = []
+    for token, special in zip(result.tokens, result.special, strict=True):
+        tokens.append({"text": clip(token, 12), "special": special})
     data = {
-        "tokens": [
-            {"text": clip(token, 12), "special": special}
-            for token, special in zip(result.tokens, result.special, strict=True)
-        ],
+        "tokens": tokens,
         "others": result.others,
         "row": height,
         "highlighted": result.followed,
@@ -95,14 +98,22 @@ def draw(result: ForwardPass) -> Picture:
         "heads": rounded(result.layers[result.open].weights),
         "end": draw_end(result),
     }
-    return Picture("model", data, ABOVE + BELOW + height * rows)
+    return Picture("model", data, height=ABOVE + BELOW + height * rows)
 
 
 def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
     """What the picture shows of one layer, with the head that shows most."""
     part = result.layers[index]
     head = part.link.head.head if part.link else 0
-    answer = part.answer and {"token": part.answer.token, "share": measure(part.answer.probability, result.scored)}
+    answer = None
+    if part.answer:
+        answer = {"token": part.answer.token, "share": measure(part.answer.probability, result.scored)}
+    lengths = []
+    for vectors in (part.attended, part.fed, part.output):
+        lengths.append(decimal(float(np.linalg.norm(vectors[result.followed])), 1))
+    raised = []
+    for word in gains(part):
+        raised.append({"token": word.token, "from": percent(word.before), "to": percent(word.after)})
     return {
         "number": index + 1,
         "head": head + 1,
@@ -110,51 +121,58 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
         "link": draw_link(result, part.link),
         "strip": strip(part.output),
         "answer": answer,
-        "lengths": [
-            decimal(float(np.linalg.norm(v[result.followed])), 1) for v in (part.attended, part.fed, part.output)
-        ],
-        "raised": [
-            {"token": word.token, "from": percent(word.before), "to": percent(word.after)} for word in gains(part)
-        ],
+        "lengths": lengths,
+        "raised": raised,
         "attention": {"says": say_attention(result, part, index), "door": attention_door(index, head)},
         "feed_forward": {"says": say_feed_forward(result, part, index), "door": neurons_door(index)},
     }
 
 
 def draw_link(result: ForwardPass, link: HeadLink | None) -> dict[str, Any] | None:
-    """The rows that the strongest link joins, and the link in words; None if one of them is not shown."""
-    if link is None or link.positional or link.source not in result.positions or link.target not in result.positions:
+    """The rows that the strongest link joins, and the link in words; None if one of them is not shown, and for a head
+    that looks the same distance away in most places."""
+    if link is None or link.positional:
         return None
-    source, target = (result.positions.index(position) for position in (link.source, link.target))
+    if link.source not in result.positions or link.target not in result.positions:
+        return None
+    source = result.positions.index(link.source)
+    target = result.positions.index(link.target)
     words = f"{clip(result.tokens[source], 12)} ← {clip(result.tokens[target], 12)}"
     return {"to": source, "from": target, "words": words, "share": percent(link.weight)}
 
 
 def neurons_door(layer: int) -> dict[str, Any]:
+    """Where a press on the feed-forward half leads."""
     return {"view": "neurons", "set": {"layer": layer + 1}}
 
 
 def attention_door(layer: int, head: int) -> dict[str, Any]:
+    """Where a press on the attention half leads."""
     return {"view": "attention", "set": {"show": "arcs", "layer": layer + 1, "head": head + 1}}
 
 
 def draw_end(result: ForwardPass) -> dict[str, Any]:
     """The bars at the end, or the vectors if there is no head."""
-    end: dict[str, Any] = {"title": "What comes out", "says": say_end(result), "scored": result.scored}
-    end["door"] = {"view": result.end.view}
-    if not result.end.outcome:
-        return {**end, "bars": [], "what": "a vector for each token"}
-    token = clip(result.tokens[result.followed], 12)
-    end["what"] = result.end.outcome.format(token=token)
-    end["bars"] = [
-        {
-            "token": SHORT.get(answer.token, answer.token),
-            "share": answer.probability,
-            "text": measure(answer.probability, result.scored),
-        }
-        for answer in result.answers
-    ]
-    return end
+    what = "a vector for each token"
+    bars = []
+    if result.end.outcome:
+        what = result.end.outcome.format(token=clip(result.tokens[result.followed], 12))
+        for answer in result.answers:
+            bars.append(
+                {
+                    "token": SHORT.get(answer.token, answer.token),
+                    "share": answer.probability,
+                    "text": measure(answer.probability, result.scored),
+                }
+            )
+    return {
+        "title": "What comes out",
+        "says": say_end(result),
+        "scored": result.scored,
+        "door": {"view": result.end.view},
+        "what": what,
+        "bars": bars,
+    }
 
 
 def addends(result: ForwardPass) -> list[str]:
@@ -164,8 +182,9 @@ def addends(result: ForwardPass) -> list[str]:
 
 def drawn_inputs(result: ForwardPass) -> list[tuple[str, Float[np.ndarray, "w _"]]]:
     """The vectors that are added, and what the first layer reads."""
-    last = next(reversed(result.inputs))
-    return [*((name, result.inputs[name]) for name in addends(result)), ("sum", result.inputs[last])]
+    drawn = [(name, result.inputs[name]) for name in addends(result)]
+    read = next(reversed(result.inputs.values()))
+    return [*drawn, ("sum", read)]
 
 
 def strip(vectors: Float[np.ndarray, "w d"]) -> list[list[float]]:
@@ -191,11 +210,11 @@ def gains(part: LayerPart) -> list[Raised]:
 
 def say_pieces(result: ForwardPass) -> str:
     total = len(result.tokens) + result.others
-    shown = f" {len(result.tokens)} of them are shown." if result.others else ""
-    return (
-        f"What goes in: {count(total, 'token')}, words or pieces of words.{shown} Grey ones are marks that BERT adds. "
-        "Every row from here to the right is one token."
-    )
+    sentences = [f"What goes in: {count(total, 'token')}, words or pieces of words."]
+    if result.others:
+        sentences.append(f"{len(result.tokens)} of them are shown.")
+    sentences.append("Grey ones are marks that BERT adds. Every row from here to the right is one token.")
+    return " ".join(sentences)
 
 
 def say_vectors(result: ForwardPass) -> str:
@@ -213,12 +232,16 @@ def say_attention(result: ForwardPass, part: LayerPart, index: int) -> str:
     start = f"Layer {index + 1}, attention: each token gathers from the others."
     if not part.link:
         return f"{start} There are no two words to connect."
-    always = " It looks the same distance away in most places." if part.link.positional else ""
-    return f"{start} In head {part.link.head}, {say_link(result, part.link)}.{always}"
+    sentences = [start, f"In head {part.link.head}, {say_link(result, part.link)}."]
+    if part.link.positional:
+        sentences.append("It looks the same distance away in most places.")
+    return " ".join(sentences)
 
 
 def say_link(result: ForwardPass, link: HeadLink) -> str:
-    source, target = (name_at(result, position) for position in (link.source, link.target))
+    """The link, as a clause without a full stop."""
+    source = name_at(result, link.source)
+    target = name_at(result, link.target)
     return f"{source} gives {percent(link.weight)} of its attention to {target}"
 
 
@@ -248,7 +271,8 @@ def say_end(result: ForwardPass) -> str:
             f"What comes out: a vector of {result.hidden_size:,} numbers for each token. This checkpoint has no head "
             "that reads them."
         )
-    token, best = quote(result.tokens[result.followed]), result.answers[0]
+    token = quote(result.tokens[result.followed])
+    best = result.answers[0]
     number = measure(best.probability, result.scored)
     if result.end.words:
         what = f"the head turns the vector of {token} into a probability for each of {result.vocab_size:,} pieces"
@@ -258,7 +282,8 @@ def say_end(result: ForwardPass) -> str:
 
 
 def say(result: ForwardPass) -> str:
-    total, layers = len(result.tokens) + result.others, len(result.layers)
+    total = len(result.tokens) + result.others
+    layers = len(result.layers)
     goes = "goes" if total == 1 else "go"
     each = "The one layer" if layers == 1 else f"Each of the {layers} layers"
     sentences = [
@@ -277,11 +302,11 @@ def say_outcome(result: ForwardPass) -> str:
     """What comes out, and since which layer."""
     if not result.end.outcome:
         return "A vector for each token comes out; this checkpoint has no head that reads them."
-    best, settled = result.answers[0], result.settled
-    outcome = f"{quote(best.token)} comes out ({measure(best.probability, result.scored)})"
     if result.end.words and not result.end.hidden:
         token = quote(result.tokens[result.followed])
         return f"Nothing is hidden, so the head repeats the word at {token}. Hide a word to ask for a guess."
-    if settled is None or settled == 0:
+    best = result.answers[0]
+    outcome = f"{quote(best.token)} comes out ({measure(best.probability, result.scored)})"
+    if not result.settled:  # only the last layer is read, or all layers agree
         return f"{outcome}."
-    return f"{outcome}; it is the first answer from layer {settled + 1} on."
+    return f"{outcome}; it is the first answer from layer {result.settled + 1} on."

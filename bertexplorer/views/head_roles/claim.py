@@ -109,11 +109,13 @@ def measure_claim(checkpoint: Checkpoint, typed: str, head: str) -> Claim:
     marked = parse_sentences(typed if typed.strip() else OBJECTS)
     reads = read_marked(checkpoint, marked)
     ends = [sentence.pairs[CLAIM][0] for _, sentence in marked]
-    right = np.stack([is_right(one, *end, all_tokens=False) for one, end in zip(reads, ends, strict=True)])
+    right_by_sentence = []
+    for attention, (start, end) in zip(reads, ends, strict=True):
+        right_by_sentence.append(is_right(attention, start, end, all_tokens=False))
+    right = np.stack(right_by_sentence)
     # 1. What the head is picked on, and what judges it.
-    finding = judging = list(range(len(reads)))
-    if not named:
-        finding, judging = finding[::2], finding[1::2]
+    every = list(range(len(reads)))
+    finding, judging = (every, every) if named else (every[::2], every[1::2])
     # 2. The head, and the best fixed distance, which has the same chance to be picked.
     if named:
         layer, number = named[0]
@@ -125,15 +127,17 @@ def measure_claim(checkpoint: Checkpoint, typed: str, head: str) -> Claim:
     distance = max(distances, key=lambda step: sum(steps[i] == step for i in finding))
     # 3. How often each is right.
     shares = right[judging].mean(axis=0)
-    sentences = tuple(
-        MarkedSentence(marked[i][1].text, *ends[i], looked_at(reads[i], layer, number, ends[i][0])) for i in judging
-    )
+    sentences = []
+    for i in judging:
+        start, end = ends[i]
+        looked = looked_at(reads[i], layer, number, start)
+        sentences.append(MarkedSentence(reads[i].sentence.text, start=start, end=end, looked=looked))
     own = float(shares[layer, number])
     low, high = wilson(own, len(judging))
     return Claim(
         head=Head(layer, number),
         picked_on=0 if named else len(finding),
-        sentences=sentences,
+        sentences=tuple(sentences),
         interval=(round(low, 9), round(high, 9)),  # of all that are right, the end is 1
         distance=distance,
         by_distance=float(np.mean([steps[i] == distance for i in judging])),
@@ -143,7 +147,8 @@ def measure_claim(checkpoint: Checkpoint, typed: str, head: str) -> Claim:
 
 
 def parse_sentences(typed: str) -> list[tuple[int, RelatedSentence]]:
-    """(line, sentence) for each line of *typed*."""
+    """(line, sentence) for each line of *typed*; lines count from 1. Raises ExplorerError for fewer than FEWEST
+    sentences, for more than MOST, and as `parse`."""
     lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
     if not FEWEST <= len(lines) <= MOST:
         raise ExplorerError(
@@ -154,33 +159,39 @@ def parse_sentences(typed: str) -> list[tuple[int, RelatedSentence]]:
 
 
 def parse(line: str, number: int) -> RelatedSentence:
-    """A sentence with its two marked words, whose words and signs are set apart."""
+    """A sentence with its two marked words, whose words and signs are set apart. Raises ExplorerError unless one word
+    is in brackets and one in braces."""
     words: list[str] = []
-    looks, seen = list[int](), list[int]()
-    last = 0
+    looking: list[int] = []  # the words in brackets
+    looked_at: list[int] = []  # those in braces
+    copied = 0  # characters of the line that are in the words
     for mark in MARK.finditer(line):
-        words += PART.findall(line[last : mark.start()])
-        inner = PART.findall(mark[1] or mark[2] or "")
-        if len(inner) == 1:
-            (looks if mark[1] else seen).append(len(words))
-        words += inner
-        last = mark.end()
-    words += PART.findall(line[last:])
-    if len(looks) != 1 or len(seen) != 1:
+        in_brackets, in_braces = mark[1], mark[2]
+        words += PART.findall(line[copied : mark.start()])
+        marked_words = PART.findall(in_brackets or in_braces or "")
+        if len(marked_words) == 1:
+            positions = looking if in_brackets else looked_at
+            positions.append(len(words))
+        words += marked_words
+        copied = mark.end()
+    words += PART.findall(line[copied:])
+    if len(looking) != 1 or len(looked_at) != 1:
         raise ExplorerError(
             f"Line {number} is {line!r:.60}; wanted one word in brackets, which looks, and one in braces, such as: "
             f"{EXAMPLE}"
         )
-    return RelatedSentence(" ".join(words), {CLAIM: ((looks[0], seen[0]),)})
+    return RelatedSentence(" ".join(words), {CLAIM: ((looking[0], looked_at[0]),)})
 
 
 def read_marked(checkpoint: Checkpoint, marked: Sequence[tuple[int, RelatedSentence]]) -> list[Read]:
-    """The attention in each sentence."""
+    """The attention in each sentence. *marked*: (line, sentence). Reports its progress. Raises ExplorerError for a
+    sentence whose words the checkpoint does not read as they are typed."""
     reads = []
-    for count, (number, sentence) in enumerate(marked):
-        progress.report(count, len(marked))
+    for done, (number, sentence) in enumerate(marked):
+        progress.report(done, len(marked))
         encoding = checkpoint.tokenizer.encode(sentence.text)
-        if {word for word in encoding.words if word is not None} != set(range(len(sentence.text.split(" ")))):
+        words_read = {word for word in encoding.words if word is not None}
+        if words_read != set(range(len(sentence.text.split(" ")))):
             raise ExplorerError(
                 f"Line {number} cannot be read word by word by {checkpoint.name}: it is too long, or has signs that "
                 "the checkpoint lacks. Change it."
@@ -189,9 +200,9 @@ def read_marked(checkpoint: Checkpoint, marked: Sequence[tuple[int, RelatedSente
     return reads
 
 
-def looked_at(sentence: Read, layer: int, head: int, start: int) -> int:
+def looked_at(attention: Read, layer: int, head: int, start: int) -> int:
     """The word that gets most from the word *start*, itself left out."""
-    row: Float[np.ndarray, " w"] = sentence.words[layer, head, start].copy()
+    row: Float[np.ndarray, " w"] = attention.words[layer, head, start].copy()
     row[start] = -1.0
     return int(row.argmax())
 

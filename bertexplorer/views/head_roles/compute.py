@@ -186,16 +186,22 @@ def all_weights(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[F
 
 def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:
     """For each of ROLES, which columns fit it in which rows."""
-    count, special_tokens = len(encoding), checkpoint.tokenizer.special
+    count = len(encoding)
+    fits = {
+        "previous": np.eye(count, k=-1, dtype=bool),
+        "next": np.eye(count, k=1, dtype=bool),
+        "same": np.eye(count, dtype=bool),
+    }
+    special_tokens = checkpoint.tokenizer.special
     pieces = [checkpoint.tokenizer.slice(encoding, i) for i in range(count)]
-    columns = {
+    columns = {  # which tokens fit, whichever looks at them
         "[SEP]": [token == special_tokens["sep"] for token in encoding.tokens],
         "[CLS]": [token == special_tokens["cls"] for token in encoding.tokens],
         "punctuation": [bool(piece) and all(map(is_punctuation, piece)) for piece in pieces],
     }
-    wide = {name: np.tile(np.array(fits, dtype=bool), (count, 1)) for name, fits in columns.items()}
-    near = {"previous": -1, "next": 1, "same": 0}
-    return {**{name: np.eye(count, k=k, dtype=bool) for name, k in near.items()}, **wide}
+    for name, column in columns.items():
+        fits[name] = np.tile(np.array(column, dtype=bool), (count, 1))
+    return fits
 
 
 def measure(
@@ -205,8 +211,8 @@ def measure(
     count = weights.shape[-1]
     shares = {name: (weights * fits[name]).sum(axis=-1).mean(axis=-1) for name in ROLES}
     steps = np.abs(np.arange(count)[:, None] - np.arange(count)).astype(np.float32)
-    far = (weights * steps).sum(axis=-1).mean(axis=-1)
-    return {**shares, "distance": far, "entropy": entropy(weights).mean(axis=-1)}
+    distance = (weights * steps).sum(axis=-1).mean(axis=-1)
+    return {**shares, "distance": distance, "entropy": entropy(weights).mean(axis=-1)}
 
 
 def measure_among(
@@ -218,25 +224,25 @@ def measure_among(
     ordinary: list[Float[np.ndarray, "l h"]] = []
     shares: dict[str, list[Float[np.ndarray, "l h"]]] = {name: [] for name in AMONG}
     chance: dict[str, list[float]] = {name: [] for name in AMONG}
-    for of_text, fit, odd in zip(weights, fits, special, strict=True):
-        at = np.flatnonzero(~np.asarray(odd))
-        if not len(at):
+    for text_weights, text_fits, is_special in zip(weights, fits, special, strict=True):
+        positions = np.flatnonzero(~np.asarray(is_special))
+        if not len(positions):
             continue
-        words = of_text[..., at, :][..., at]
-        given = words.sum(axis=-1).mean(axis=-1)
-        ordinary.append(given)
+        between = text_weights[..., positions, :][..., positions]
+        to_ordinary = between.sum(axis=-1).mean(axis=-1)
+        ordinary.append(to_ordinary)
         for name in AMONG:
-            inside = fit[name][at][:, at]
-            fitting = (words * inside).sum(axis=-1).mean(axis=-1)
-            shares[name].append(np.divide(fitting, given, out=np.zeros_like(given), where=given > 0))
+            inside = text_fits[name][positions][:, positions]
+            fitting = (between * inside).sum(axis=-1).mean(axis=-1)
+            shares[name].append(np.divide(fitting, to_ordinary, out=np.zeros_like(to_ordinary), where=to_ordinary > 0))
             chance[name].append(float(inside.mean()))
     if not ordinary:
         nothing = np.zeros(weights[0].shape[:2])
-        return Measured(nothing, dict.fromkeys(AMONG, nothing), dict.fromkeys(AMONG, 0.0))
+        return Measured(nothing, shares=dict.fromkeys(AMONG, nothing), chance=dict.fromkeys(AMONG, 0.0))
     return Measured(
-        np.mean(ordinary, axis=0),
-        {name: np.mean(of_texts, axis=0) for name, of_texts in shares.items()},
-        {name: float(np.mean(of_texts)) for name, of_texts in chance.items()},
+        ordinary=np.mean(ordinary, axis=0),
+        shares={name: np.mean(text_shares, axis=0) for name, text_shares in shares.items()},
+        chance={name: float(np.mean(text_chances)) for name, text_chances in chance.items()},
     )
 
 
@@ -255,6 +261,7 @@ def main_roles(
 def main_role(
     measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, layer: int, head: int, followed: Followed | None
 ) -> str:
+    """As `main_roles`, of one head. *followed*: its relation, if it has one."""
     if among.ordinary[layer, head] >= ORDINARY:
         best = max(AMONG, key=lambda name: among.shares[name][layer, head])
         share = among.shares[best][layer, head]
@@ -270,33 +277,45 @@ def find_best(reads: Sequence[Read], among: Measured, text: str) -> tuple[Found,
     """The best head for each pattern among words, shown on *text*, and for each relation of grammar. Heads that give
     ordinary tokens less than ORDINARY are left out, if there are others."""
     allowed = among.ordinary >= ORDINARY
-    found = []
+    gallery = []
     for name in AMONG:
         values = np.where(allowed, among.shares[name], 0.0) if allowed.any() else among.shares[name]
         layer, head = (int(i) for i in np.unravel_index(int(values.argmax()), values.shape))
-        found.append(Found(name, Head(layer, head), float(values[layer, head]), among.chance[name], text))
+        value = float(values[layer, head])
+        gallery.append(Found(name, Head(layer, head), value=value, baseline=among.chance[name], text=text))
     for best in best_heads(reads, allowed=allowed):
+        relation = RELATIONS[best.relation]
+        if best.back:
+            relation = " → ".join(reversed(relation.split(" → ")))
         words = best.example.text.split()
         start, end = best.pair
-        place = sum(len(word) + 1 for word in words[:start])
-        picked = (Span(0, place, place + len(words[start])),)
-        pair = (words[start], words[end])
-        relation = (
-            " → ".join(reversed(RELATIONS[best.relation].split(" → "))) if best.back else RELATIONS[best.relation]
+        first_character = sum(len(word) + 1 for word in words[:start])
+        gallery.append(
+            Found(
+                pattern=relation,
+                head=best.head,
+                value=best.accuracy,
+                baseline=best.baseline,
+                text=best.example.text,
+                picked=(Span(0, first_character, first_character + len(words[start])),),
+                words=(words[start], words[end]),
+                distance=best.distance,
+            )
         )
-        found.append(
-            Found(relation, best.head, best.accuracy, best.baseline, best.example.text, picked, pair, best.distance)
-        )
-    return tuple(found)
+    return tuple(gallery)
 
 
 def stack_rows(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
     """Rows of all texts as one table, padded with zeros: every row, or evenly spaced ones if all would exceed WORK."""
-    longest = max(w.shape[-1] for w in weights)
-    rows = [np.pad(w.reshape(heads, *w.shape[2:]), ((0, 0), (0, 0), (0, longest - w.shape[-1]))) for w in weights]
-    table = np.concatenate(rows, axis=1)
+    longest = max(text_weights.shape[-1] for text_weights in weights)
+    padded = []
+    for text_weights in weights:
+        rows = text_weights.reshape(heads, *text_weights.shape[2:])
+        padded.append(np.pad(rows, ((0, 0), (0, 0), (0, longest - rows.shape[-1]))))
+    table = np.concatenate(padded, axis=1)
     most = max(8, WORK // (heads * heads // 2 * longest + 1))
-    return table[:, :: -(-table.shape[1] // most)]
+    step = -(-table.shape[1] // most)  # rounded up
+    return table[:, ::step]
 
 
 def distances(rows: Float[np.ndarray, "n r t"]) -> Float[np.ndarray, "n n"]:
@@ -341,16 +360,27 @@ def rows(result: HeadRoles) -> list[dict[str, object]]:
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
             values = {column_name(name): float(result.measures[name][i, j]) for name in MEASURES}
-            pattern = role if result.pattern == "main role" else result.pattern
-            if result.pattern == "main role":
+            pattern = result.pattern
+            baseline = None
+            if pattern == "main role":
+                pattern = role
                 value, baseline = strength(result, i, j)
             else:
-                value, baseline = values[column_name(pattern)], None
-            ordinary = float(result.among.ordinary[i, j])
-            selected = {"pattern": pattern, "value": value, "baseline": baseline, "ordinary": ordinary}
+                value = values[column_name(pattern)]
             x, y = (None, None) if result.points is None else map(float, result.points[i, j])
             table.append(
-                {"layer": i + 1, "head": j + 1, "main_role": role, **selected, **values, "map_x": x, "map_y": y}
+                {
+                    "layer": i + 1,
+                    "head": j + 1,
+                    "main_role": role,
+                    "pattern": pattern,
+                    "value": value,
+                    "baseline": baseline,
+                    "ordinary": float(result.among.ordinary[i, j]),
+                    **values,
+                    "map_x": x,
+                    "map_y": y,
+                }
             )
     return table
 
@@ -378,9 +408,18 @@ def tables(result: HeadRoles) -> dict[str, list[dict[str, object]]]:
 
 
 def gallery_row(found: Found) -> dict[str, object]:
-    place = {"layer": found.head.layer + 1, "head": found.head.head + 1}
-    measured = {"pattern": found.pattern, "value": found.value, "baseline": found.baseline, "distance": found.distance}
-    return {**place, **measured, "text": found.text, "from": found.words[0], "to": found.words[1]}
+    """A head of the gallery as a row of a table."""
+    return {
+        "layer": found.head.layer + 1,
+        "head": found.head.head + 1,
+        "pattern": found.pattern,
+        "value": found.value,
+        "baseline": found.baseline,
+        "distance": found.distance,
+        "text": found.text,
+        "from": found.words[0],
+        "to": found.words[1],
+    }
 
 
 def column_name(measure: str) -> str:
@@ -390,7 +429,7 @@ def column_name(measure: str) -> str:
 
 
 def is_share(result: HeadRoles) -> bool:
-    """The others are tokens and bits."""
+    """Whether the pattern's measure is a share; the others are tokens and bits."""
     return result.pattern not in ("distance", "entropy")
 
 

@@ -75,12 +75,18 @@ def read(checkpoint: Checkpoint, sentence: RelatedSentence, encoding: Encoding) 
         if word is not None:
             pieces[word, token] = 1.0
     looking = pieces / pieces.sum(1, keepdims=True)
-    by_word = looking @ weights
-    return Read(sentence, weights, by_word @ pieces.T, by_word[..., special].max(-1), special)
+    by_word = looking @ weights  # from words to tokens
+    return Read(
+        sentence=sentence,
+        weights=weights,
+        words=by_word @ pieces.T,
+        on_special=by_word[..., special].max(-1),
+        special=special,
+    )
 
 
 def read_all(checkpoint: Checkpoint) -> list[Read]:
-    """The attention in all forty sentences."""
+    """The attention in all forty sentences. Reports its progress."""
     sentences = related_sentences()
     encodings = [checkpoint.tokenizer.encode(sentence.text) for sentence in sentences]
     total = sum(map(len, encodings))
@@ -98,26 +104,35 @@ def accuracy(
     reads: Sequence[Read], relation: str, *, back: bool, all_tokens: bool = True
 ) -> tuple[Float[np.ndarray, "l h"], dict[int, float]]:
     """(accuracy of every head, accuracy of every fixed distance) for a relation, or for its reverse. *all_tokens*:
-    special tokens compete; else only the other words, which is how the paper counts."""
+    special tokens compete; else only the other words, which is how the paper counts. The distances are in words,
+    negative to the left."""
     right = np.zeros(reads[0].words.shape[:2])
-    distances, count = dict.fromkeys((*range(-FARTHEST, 0), *range(1, FARTHEST + 1)), 0), 0
-    for sentence in reads:
-        for ends in sentence.sentence.pairs.get(relation, ()):
-            start, end = ends[::-1] if back else ends
-            right += is_right(sentence, start, end, all_tokens)
+    pairs_at = {distance: 0 for distance in range(-FARTHEST, FARTHEST + 1) if distance}
+    count = 0
+    for attention in reads:
+        for start, end in pairs_of(attention, relation, back=back):
+            right += is_right(attention, start, end, all_tokens)
             count += 1
-            if end - start in distances:
-                distances[end - start] += 1
-    return right / count, {distance: found / count for distance, found in distances.items()}
+            if end - start in pairs_at:
+                pairs_at[end - start] += 1
+    return right / count, {distance: pairs / count for distance, pairs in pairs_at.items()}
 
 
-def is_right(sentence: Read, start: int, end: int, all_tokens: bool) -> Float[np.ndarray, "l h"]:
-    """1 for each head in which the word *start* gives *end* more than any other token."""
-    row = sentence.words[:, :, start].copy()
-    if not all_tokens:
-        row[..., start] = -1.0
-    seen = (row[..., end] > sentence.on_special[..., start]) | (not all_tokens)
-    return np.asarray((row.argmax(-1) == end) & seen, dtype=np.float64)
+def pairs_of(attention: Read, relation: str, *, back: bool) -> list[tuple[int, int]]:
+    """(the word that looks, the related one) for each pair of the relation, or of its reverse."""
+    pairs = attention.sentence.pairs.get(relation, ())
+    return [(end, start) for start, end in pairs] if back else list(pairs)
+
+
+def is_right(attention: Read, start: int, end: int, all_tokens: bool) -> Float[np.ndarray, "l h"]:
+    """1 for each head in which the word *start* gives *end* more than any other token, or, unless *all_tokens*, more
+    than any other word; else 0."""
+    row = attention.words[:, :, start].copy()
+    if all_tokens:
+        beats_special = row[..., end] > attention.on_special[..., start]
+        return np.asarray((row.argmax(-1) == end) & beats_special, dtype=np.float64)
+    row[..., start] = -1.0
+    return np.asarray(row.argmax(-1) == end, dtype=np.float64)
 
 
 def best_heads(
@@ -125,13 +140,12 @@ def best_heads(
 ) -> tuple[RelationHead, ...]:
     """For each of RELATIONS the head that follows it best, in the direction in which it beats the distances most.
     *all_tokens*: as in `accuracy`; *allowed*: the heads to choose from, all by default."""
-    return tuple(
-        max(
-            (best_head(reads, name, back=back, all_tokens=all_tokens, allowed=allowed) for back in (False, True)),
-            key=lambda found: found.gain,
-        )
-        for name in RELATIONS
-    )
+    best = []
+    for name in RELATIONS:
+        forward = best_head(reads, name, back=False, all_tokens=all_tokens, allowed=allowed)
+        backward = best_head(reads, name, back=True, all_tokens=all_tokens, allowed=allowed)
+        best.append(backward if backward.gain > forward.gain else forward)
+    return tuple(best)
 
 
 def relations_of_heads(reads: Sequence[Read], margin: float) -> list[list[Followed | None]]:
@@ -154,26 +168,35 @@ def relations_of_heads(reads: Sequence[Read], margin: float) -> list[list[Follow
 def best_head(
     reads: Sequence[Read], relation: str, *, back: bool, all_tokens: bool, allowed: Bool[np.ndarray, "l h"] | None
 ) -> RelationHead:
-    heads, distances = accuracy(reads, relation, back=back, all_tokens=all_tokens)
+    """The head with the highest accuracy, of those that are *allowed*; of all if none is."""
+    accuracies, distances = accuracy(reads, relation, back=back, all_tokens=all_tokens)
     if allowed is not None and allowed.any():
-        heads = np.where(allowed, heads, 0.0)
-    layer, head = (int(i) for i in np.unravel_index(int(heads.argmax()), heads.shape))
+        accuracies = np.where(allowed, accuracies, 0.0)
+    layer, head = (int(i) for i in np.unravel_index(int(accuracies.argmax()), accuracies.shape))
     distance = max(distances, key=lambda d: distances[d])
     example, pair = best_example(reads, relation, layer, head, back=back)
     return RelationHead(
-        relation, back, Head(layer, head), float(heads.max()), distance, distances[distance], example, pair
+        relation=relation,
+        back=back,
+        head=Head(layer, head),
+        accuracy=float(accuracies.max()),
+        distance=distance,
+        baseline=distances[distance],
+        example=example,
+        pair=pair,
     )
 
 
 def best_example(
     reads: Sequence[Read], relation: str, layer: int, head: int, *, back: bool
 ) -> tuple[RelatedSentence, tuple[int, int]]:
-    """The pair to which this head gives most. Pairs that a fixed distance of one word would find come last."""
-    found = []
-    for sentence in reads:
-        for ends in sentence.sentence.pairs.get(relation, ()):
-            start, end = ends[::-1] if back else ends
-            weight = float(sentence.words[layer, head, start, end])
-            found.append((abs(start - end) > 1, weight, sentence.sentence, (start, end)))
-    *_, example, pair = max(found, key=lambda one: one[:2])
+    """(sentence, the word that looks and the related one): the pair to which this head gives most. Pairs that a fixed
+    distance of one word would find come last."""
+    candidates = []
+    for attention in reads:
+        for start, end in pairs_of(attention, relation, back=back):
+            is_apart = abs(start - end) > 1
+            weight = float(attention.words[layer, head, start, end])
+            candidates.append((is_apart, weight, attention.sentence, (start, end)))
+    *_, example, pair = max(candidates, key=lambda candidate: candidate[:2])
     return example, pair

@@ -37,16 +37,17 @@ def read_row(row: Mapping[str, str]) -> RelatedSentence:
 
     def place(name: str) -> int:
         word, _, number = name.partition(".")
+        nth = int(number or 1)
         places = [i for i, other in enumerate(words) if other == word]
-        if int(number or 1) > len(places):
+        if nth > len(places):
             raise ValueError(f"{name!r} is not in {row['sentence']!r}.")
-        return places[int(number or 1) - 1]
+        return places[nth - 1]
 
-    def pair(arrow: str) -> tuple[int, int]:
-        start, end = arrow.split(">")
-        return place(start), place(end)
-
-    return RelatedSentence(row["sentence"], {name: tuple(map(pair, row[name].split())) for name in RELATIONS})
+    pairs = {}
+    for relation in RELATIONS:
+        ends = [arrow.split(">") for arrow in row[relation].split()]
+        pairs[relation] = tuple((place(start), place(end)) for start, end in ends)
+    return RelatedSentence(row["sentence"], pairs)
 
 
 @cache

@@ -23,7 +23,7 @@ from bertexplorer.charts.marks import (
 )
 from bertexplorer.charts.style import beyond_limit, join_names, percent
 from bertexplorer.views.head_roles.claim import Claim
-from bertexplorer.views.head_roles.compute import ROLES, Found, HeadRoles
+from bertexplorer.views.head_roles.compute import AMONG, ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 from bertexplorer.views.view import Example, View
 from bertexplorer.wording import counted
@@ -149,13 +149,16 @@ def click(layer: int, head: int) -> dict[str, object]:
 
 
 def hover_text(result: HeadRoles, layer: int, head: int) -> str:
-    lines = [f"{words(name)} {percent(float(result.measures[name][layer, head]))}" for name in ROLES]
-    far, bits = (float(result.measures[name][layer, head]) for name in ("distance", "entropy"))
+    """What the pointer shows after the name of the head: a line for each of its measures."""
+    measured = {name: float(values[layer, head]) for name, values in result.measures.items()}
+    lines = [""]
     followed = result.relations[layer][head]
     if followed:
         right = f"right for {percent(followed.accuracy)}, the best fixed distance {percent(followed.baseline)}"
-        lines.insert(0, f"{words(followed.relation)}: {right}")
-    return "\n".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
+        lines.append(f"{words(followed.relation)}: {right}")
+    lines += [f"{words(name)} {percent(measured[name])}" for name in ROLES]
+    lines.append(f"distance {measured['distance']:.1f} tokens, entropy {measured['entropy']:.1f} bits")
+    return "\n".join(lines)
 
 
 def words(role: str) -> str:
@@ -169,60 +172,69 @@ def key(result: HeadRoles) -> list[list[StyledWords]]:
     for role, sign in SIGNS.items():
         if role in roles:
             meaning = f"rests on {role}" if role in RESTING else words(role)
-            lines.append(
-                [StyledWords(sign, GROUP.get(role, "grey")), StyledWords(f"  {meaning} ({roles.count(role)})")]
-            )
+            tone = GROUP.get(role, "grey")
+            lines.append([StyledWords(sign, tone), StyledWords(f"  {meaning} ({roles.count(role)})")])
     return lines
 
 
 def gallery(result: HeadRoles) -> list[Panel]:
     """A bar for the best head of each pattern, with its baseline as a line across it."""
     bars = []
-    for one in result.gallery:
-        text = f"{one.head}: {percent(one.value)}"
-        ticks = [Tick(one.baseline)]
+    for best in result.gallery:
         bars.append(
-            Bar(words(one.pattern), one.value, text, hover=gallery_words(one), door=gallery_door(one), ticks=ticks)
+            Bar(
+                label=words(best.pattern),
+                value=best.value,
+                text=f"{best.head}: {percent(best.value)}",
+                hover=gallery_words(best),
+                door=gallery_door(best),
+                ticks=[Tick(best.baseline)],
+            )
         )
     lines = ["Orange: random targets, or the best fixed distance", "Press a bar to see the head at work"]
     return [Panel([Bars(bars, high=1)]), Panel([TextLines([StyledWords(line) for line in lines])])]
 
 
-def gallery_door(one: Found) -> dict[str, object]:
+def gallery_door(best: Found) -> dict[str, object]:
     """That head on its example, with [CLS] and [SEP] left out, as it was measured."""
-    picked = ",".join(f"{span.side}:{span.start}-{span.end}" for span in one.picked)
-    chosen = {"show": "arcs", "layer": one.head.layer + 1, "head": one.head.head + 1, "special": "discounted"}
-    return {"view": "attention", "set": chosen, "text": one.text, "picked": picked}
+    picked = ",".join(f"{span.side}:{span.start}-{span.end}" for span in best.picked)
+    chosen = {"show": "arcs", "layer": best.head.layer + 1, "head": best.head.head + 1, "special": "discounted"}
+    return {"view": "attention", "set": chosen, "text": best.text, "picked": picked}
 
 
-def gallery_words(one: Found) -> str:
-    if not one.words[0]:
-        return f"head {one.head}: {percent(one.value)} of its attention to words; random {percent(one.baseline)}"
-    fixed = f"always looking {one.distance:+d} words away".replace("-", "−")
-    pair = f"{one.words[0]} → {one.words[1]}"
-    return f"head {one.head}: right for {percent(one.value)}, such as {pair}; {fixed} {percent(one.baseline)}"
+def gallery_words(best: Found) -> str:
+    """What the pointer shows of a head of the gallery: its number beside the baseline."""
+    value = percent(best.value)
+    baseline = percent(best.baseline)
+    looking, related = best.words
+    if not looking:
+        return f"head {best.head}: {value} of its attention to words; random {baseline}"
+    fixed = f"always looking {best.distance:+d} words away".replace("-", "−")
+    return f"head {best.head}: right for {value}, such as {looking} → {related}; {fixed} {baseline}"
 
 
 def draw_claim(claim: Claim) -> list[Panel]:
     """How often the head is right, beside the best fixed distance and all heads; below, where it looks in each
     sentence."""
     low, high = claim.interval
-    tested = len(claim.sentences)
-    own = f"{claim.right} of {tested}"
+    own = f"{claim.right} of {len(claim.sentences)}"
     door = {"view": "attention", "set": {"show": "arcs", "layer": claim.head.layer + 1, "head": claim.head.head + 1}}
+    distance = always(claim.distance).removeprefix("always ")
     bars = [
         Bar(f"head {claim.head}", claim.share, own, low=low, high=high, door=door),
-        Bar(always(claim.distance).removeprefix("always "), claim.by_distance, percent(claim.by_distance), tone="grey"),
+        Bar(distance, claim.by_distance, percent(claim.by_distance), tone="grey"),
         Bar("a head at random", claim.by_chance, percent(claim.by_chance), tone="grey"),
     ]
     lines = []
     for sentence in claim.sentences:
         words = sentence.words
-        found = "" if sentence.right else f", not {words[sentence.end]}"
-        sign = StyledWords("✓  " if sentence.right else "✗  ", "green" if sentence.right else "orange")
-        lines.append(
-            [sign, StyledWords(f"{words[sentence.start]} → {words[sentence.looked]}{found}:  {sentence.text}")]
-        )
+        looks = f"{words[sentence.start]} → {words[sentence.looked]}"
+        if sentence.right:
+            sign = StyledWords("✓  ", "green")
+        else:
+            sign = StyledWords("✗  ", "orange")
+            looks = f"{looks}, not {words[sentence.end]}"
+        lines.append([sign, StyledWords(f"{looks}:  {sentence.text}")])
     return [Panel([Bars(bars, high=1)]), Panel([TextLines(lines)])]
 
 
@@ -245,9 +257,10 @@ def say_claim(claim: Claim) -> str:
         sentences.append("On sentences like these, the claim holds.")
     else:
         sentences.append("That does not show it: one of the other two may be right as often.")
-    if claim.as_good:
-        heads = f"{counted(claim.as_good, 'other head')} {'is' if claim.as_good == 1 else 'are'}"
-        sentences.append(f"{heads} right as often.")
+    if claim.as_good == 1:
+        sentences.append("1 other head is right as often.")
+    elif claim.as_good:
+        sentences.append(f"{counted(claim.as_good, 'other head')} are right as often.")
     return " ".join(sentences)
 
 
@@ -293,22 +306,24 @@ def say(result: HeadRoles) -> str:
 
 
 def say_roles(result: HeadRoles, source: str) -> str:
-    roles = [role for line in result.roles for role in line]
-    counts = Counter(roles)
-    grammar, broad = sum(counts[role] for role in RELATIONS), counts["broad"]
-    groups = [
-        f"{heads_do(counts[role], 'looks', 'look')} at {words(role)}"
-        for role in WORDS
-        if counts[role] and role not in (*RELATIONS, "broad")
-    ]
+    """How many heads have each role."""
+    counts = Counter(role for line in result.roles for role in line)
+    groups = []
+    for role in AMONG:
+        if counts[role]:
+            groups.append(f"{heads_do(counts[role], 'looks', 'look')} at {words(role)}")
+    grammar = sum(counts[role] for role in RELATIONS)
     if grammar:
         groups.append(f"{heads_do(grammar, 'follows', 'follow')} a relation of grammar")
-    groups += [f"{heads_do(counts[role], 'rests', 'rest')} on {role}" for role in RESTING if counts[role]]
+    for role in RESTING:
+        if counts[role]:
+            groups.append(f"{heads_do(counts[role], 'rests', 'rest')} on {role}")
+    broad = counts["broad"]
     if broad:
         groups.append(f"{heads_do(broad, 'does', 'do')} none of this")
     share = float(result.among.ordinary.mean())
     return (
-        f"Of {len(roles)} heads, measured {source} with [CLS] and [SEP] left out, {join_names(groups)}. Words give "
+        f"Of {counts.total()} heads, measured {source} with [CLS] and [SEP] left out, {join_names(groups)}. Words give "
         f"{percent(share)} of their attention to words."
     )
 
@@ -320,28 +335,28 @@ def heads_do(number: int, one: str, several: str) -> str:
 
 def say_gallery(result: HeadRoles) -> str:
     """The relation whose best head beats the best fixed distance most, and the number of such relations."""
-    relations = [one for one in result.gallery if one.words[0]]
-    best = max(relations, key=lambda one: one.value - one.baseline)
-    won = sum(one.value - one.baseline >= 0.1 for one in relations)
-    return (
+    relations = [head for head in result.gallery if head.words[0]]
+    best = max(relations, key=lambda head: head.value - head.baseline)
+    won = sum(head.value - head.baseline >= 0.1 for head in relations)
+    sentences = [
         f"The best head for each pattern, [CLS] and [SEP] left out. For {best.pattern} it is {best.head}: it looks at "
         f"the right word in {percent(best.value)} of the pairs of forty annotated sentences, the best fixed distance "
         f"in {percent(best.baseline)}. For {won} of {len(relations)} relations a head beats the distance by 10 points."
-        f"{named_otherwise(result, relations)}"
-    )
+    ]
+    return " ".join([*sentences, *named_otherwise(result, relations)])
 
 
-def named_otherwise(result: HeadRoles, relations: Sequence[Found]) -> str:
-    """Why the grid names the best head for a relation after another one, if it does."""
-    for one in relations:
-        role = result.roles[one.head.layer][one.head.head]
-        both_ways = (one.pattern, " → ".join(reversed(one.pattern.split(" → "))))
+def named_otherwise(result: HeadRoles, relations: Sequence[Found]) -> list[str]:
+    """A sentence that says why the grid names the best head for a relation after another one, if it does."""
+    for best in relations:
+        role = result.roles[best.head.layer][best.head.head]
+        both_ways = (best.pattern, " → ".join(reversed(best.pattern.split(" → "))))
         if role in RELATIONS and RELATIONS[role] not in both_ways:
-            return (
-                f" A head may be the best for several: the grid of roles names {one.head} after {words(role)}, as it"
+            return [
+                f"A head may be the best for several: the grid of roles names {best.head} after {words(role)}, as it"
                 " is furthest ahead of the distance there."
-            )
-    return ""
+            ]
+    return []
 
 
 def strongest(result: HeadRoles, name: str) -> str:
@@ -351,29 +366,36 @@ def strongest(result: HeadRoles, name: str) -> str:
 
 
 def say_pattern(result: HeadRoles, source: str) -> str:
-    name, values = result.pattern, result.measures[result.pattern]
+    """The strongest head for the pattern, or those with the lowest and the highest number, beside the median."""
+    name = result.pattern
+    values = result.measures[name]
     median = float(np.median(values))
     if name in ROLES:
         return (
             f"The strongest head for {words(name)} is {strongest(result, name)}, measured {source}; the median over "
             f"all {values.size} heads is {percent(median)}."
         )
-    ends = [np.unravel_index(int(pick(values)), values.shape) for pick in (np.argmin, np.argmax)]
-    low, high = (f"{Head(int(i), int(j))} ({values[i, j]:.1f})" for i, j in ends)
+    ends = []
+    for place in (values.argmin(), values.argmax()):
+        layer, head = (int(i) for i in np.unravel_index(int(place), values.shape))
+        ends.append(f"{Head(layer, head)} ({values[layer, head]:.1f})")
+    low, high = ends
     unit = "mean distance in tokens" if name == "distance" else "entropy in bits"
     return f"The {unit}, measured {source}: lowest in head {low}, highest in {high}, median {median:.1f}."
 
 
 def say_map(result: HeadRoles, source: str) -> str:
-    heads = result.measures["same"].shape[1]
-    if result.divergences is None or len(result.divergences) < 2:
+    """The two heads that are most alike, and how much of the distances the map holds."""
+    divergences = result.divergences
+    if divergences is None or len(divergences) < 2:
         return f"There is a single head, measured {source}."
-    divergence = result.divergences + np.diag(np.full(len(result.divergences), np.inf))
-    first, second = (int(i) for i in np.unravel_index(int(divergence.argmin()), divergence.shape))
-    pair = " and ".join(str(Head(*divmod(i, heads))) for i in sorted((first, second)))
-    median = float(np.median(result.divergences[np.triu_indices(len(divergence), 1)]))
+    to_others = divergences + np.diag(np.full(len(divergences), np.inf))  # no head is compared with itself
+    closest = sorted(int(i) for i in np.unravel_index(int(to_others.argmin()), to_others.shape))
+    heads = result.measures["same"].shape[1]
+    first, second = (Head(*divmod(i, heads)) for i in closest)
+    median = float(np.median(divergences[np.triu_indices(len(divergences), 1)]))
     return (
-        f"The two heads most alike {source} are {pair}: their Jensen-Shannon divergence is "
-        f"{divergence[first, second]:.2f} bits, the median over all pairs {median:.2f}. The map holds "
+        f"The two heads most alike {source} are {first} and {second}: their Jensen-Shannon divergence is "
+        f"{to_others.min():.2f} bits, the median over all pairs {median:.2f}. The map holds "
         f"{percent(result.preserved)} of what sets the heads apart, from {result.compared:,} rows of attention."
     )

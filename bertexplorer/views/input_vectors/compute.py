@@ -44,17 +44,27 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     parts = {name: part[position].clone().numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
     vectors = tuple(parts.values())
     cosines = np.array([[cosine(a, b) for b in vectors] for a in vectors])
-    sum_end = tuple(parts).index("sum") + 1
-    groups = [np.concatenate(vectors[:sum_end])] * sum_end + list(vectors[sum_end:])
-    limits = tuple(float(np.percentile(np.abs(group), options.clip)) or 1.0 for group in groups)
-    token = checkpoint.tokenizer.show(encoding.ids[position])
-    return InputVectors(token, position, tuple(parts), vectors, cosines, limits, max(0, len(encoding.picked) - 1))
+    # Those that are added, and their sum, have one scale of colours; each of the others has its own.
+    added = tuple(parts).index("sum") + 1
+    scales = [np.concatenate(vectors[:added])] * added + list(vectors[added:])
+    limits = [float(np.percentile(np.abs(numbers), options.clip)) or 1.0 for numbers in scales]
+    return InputVectors(
+        token=checkpoint.tokenizer.show(encoding.ids[position]),
+        position=position,
+        parts=tuple(parts),
+        vectors=vectors,
+        cosines=cosines,
+        limits=tuple(limits),
+        others=max(0, len(encoding.picked) - 1),
+    )
 
 
 def cosine(a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"]) -> float:
     """Cosine of two vectors; nan if their lengths differ, or if one is zero."""
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / lengths if a.shape == b.shape and lengths else float("nan")
+    if a.shape != b.shape or not lengths:
+        return float("nan")
+    return float(a @ b) / lengths
 
 
 def rows(result: InputVectors) -> list[dict[str, object]]:

@@ -62,24 +62,28 @@ def draw(result: InputVectors) -> Figure:
     for row, (vector, limit) in enumerate(zip(result.vectors, result.limits, strict=True)):
         shades[row, : len(vector)] = vector / limit
         numbers[row, : len(vector)] = vector
-    stripes = Cells(lengths, (), shades.round(4), "strong", -1, 1, numbers=numbers.round(4))
-    text = [["" if np.isnan(cosine) else decimal(cosine) for cosine in line] for line in result.cosines]
-    cosines = Cells(names, names, result.cosines.round(3), "signed", -1, 1, text)
+    stripes = Cells(lengths, (), shades.round(4), palette="strong", low=-1, high=1, numbers=numbers.round(4))
+    text = []
+    for line in result.cosines:
+        text.append(["" if np.isnan(cosine) else decimal(cosine) for cosine in line])
+    cosines = Cells(names, names, result.cosines.round(3), palette="signed", low=-1, high=1, text=text)
     return Figure([Panel([stripes], "each number: orange −, blue +"), Panel([cosines], "cosine between them")])
 
 
 def say(result: InputVectors) -> str:
     """The longest vector, and the vector closest to the sum."""
-    lengths = [float(np.linalg.norm(v)) for v in result.vectors]
-    into = result.parts.index("sum")
-    if into == 1:
+    lengths = [float(np.linalg.norm(vector)) for vector in result.vectors]
+    total = result.parts.index("sum")  # those before it are added
+    if total == 1:
         return f"{quote(result.token)} enters as its word vector alone, {lengths[0]:.1f} long."
-    parts = ", ".join(f"{part} {lengths[i]:.1f}" for i, part in enumerate(result.parts[:into]))
-    closest = max(range(into), key=lambda i: result.cosines[into, i])
-    others = f" {result.others} more picked tokens are not shown." if result.others else ""
-    return (
-        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added: {parts}. The "
-        f"sum, {lengths[into]:.1f} long, is closest in direction to the {result.parts[closest]} vector (cosine "
-        f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its "
-        f"colours have their own scale).{others}"
-    )
+    parts = ", ".join(f"{part} {lengths[i]:.1f}" for i, part in enumerate(result.parts[:total]))
+    closest = max(range(total), key=lambda i: result.cosines[total, i])
+    sentences = [
+        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added: {parts}.",
+        f"The sum, {lengths[total]:.1f} long, is closest in direction to the {result.parts[closest]} vector (cosine "
+        f"{result.cosines[total, closest]:.2f}); LayerNorm makes it {lengths[total + 1]:.1f} long (its colours have "
+        "their own scale).",
+    ]
+    if result.others:
+        sentences.append(f"{result.others} more picked tokens are not shown.")
+    return " ".join(sentences)

@@ -94,7 +94,8 @@ class LateInteraction:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LateInteraction:
     """MaxSim of the first text, the query, with the second, the passage; each is read alone. Raises ExplorerError
     without a second text, for an unknown layer, for texts that are too long, and for one without tokens that count."""
-    pair, layer = Text.of(text), layer_of(checkpoint, options.layer)
+    pair = Text.of(text)
+    layer = layer_of(checkpoint, options.layer)
     if not pair.second.strip():
         raise ExplorerError(
             "There is no passage in which the tokens could find a match. Type it as the second sentence.",
@@ -104,7 +105,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     # 1. The vectors of the query, of its own passage and of the others
     texts = [pair.alone(0), pair.alone(1), *map(Text, parse_candidates(options.others))]
     encoder = checkpoint.multi_vector
-    if encoder and (encoder.problem or options.projection != "own" or layer != checkpoint.config.num_layers):
+    asks_for_own = options.projection == "own" and layer == checkpoint.config.num_layers
+    if encoder and (encoder.problem or not asks_for_own):
         encoder = None
     if encoder:
         query, own, *others = own_vectors(checkpoint, texts)
@@ -133,7 +135,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         first=query.encoding.texts[0],
         shown=on_strip(checkpoint.tokenizer.encode(pair), query, own, cosines),
         caveats=caveats_of(checkpoint),
-        left_out=sum(one.encoding.left_out for one in (query, own, *others)),
+        left_out=sum(text.encoding.left_out for text in (query, own, *others)),
         own=str(encoder) if encoder else "",
         mean=mean,
     )
@@ -152,29 +154,30 @@ def shown_tokens(checkpoint: Checkpoint, text: TokenVectors) -> tuple[str, ...]:
 
 def caveats_of(checkpoint: Checkpoint) -> tuple[str, ...]:
     """A sentence if the checkpoint's files cannot be followed."""
-    by_token, by_text = checkpoint.multi_vector, checkpoint.sentence_encoder
-    if by_token:
-        return (by_token.problem,) if by_token.problem else ()
-    return (by_text.problem,) if by_text and by_text.problem else ()
+    encoder = checkpoint.multi_vector or checkpoint.sentence_encoder
+    return (encoder.problem,) if encoder and encoder.problem else ()
 
 
 def own_vectors(checkpoint: Checkpoint, texts: Sequence[Text]) -> list[TokenVectors]:
-    """The vectors of a query and of passages, as the checkpoint's files say."""
-    result = encode_tokens(checkpoint, texts[:1], "query") + encode_tokens(checkpoint, texts[1:], "document")
-    check_size(*(len(text.positions) for text in result[:2]))
-    return result
+    """The vectors of a query, the first of *texts*, and of passages, as the checkpoint's files say. Raises
+    ExplorerError if the first two are too long."""
+    [query] = encode_tokens(checkpoint, texts[:1], "query")
+    passages = encode_tokens(checkpoint, texts[1:], "document")
+    check_size(len(query.positions), len(passages[0].positions))
+    return [query, *passages]
 
 
 def layer_vectors(checkpoint: Checkpoint, texts: Sequence[Text], layer: int, special: bool) -> list[TokenVectors]:
-    """The vectors of a query and of passages at *layer*. *special*: with those of [CLS] and [SEP]."""
+    """The vectors of a query, the first of *texts*, and of passages at *layer*. *special*: with those of [CLS] and
+    [SEP]. Raises ExplorerError if the first two are too long, and for one without tokens that count."""
     encodings = [checkpoint.tokenizer.encode(text) for text in texts]
     check_size(len(encodings[0]), len(encodings[1]))
     flat = engine.token_vectors(checkpoint, encodings, layer=layer, pooling="mean").numpy()
     ends = np.cumsum([len(encoding) for encoding in encodings])[:-1]
     result = []
-    for encoding, of_text in zip(encodings, np.split(flat, ends), strict=True):
+    for encoding, vectors in zip(encodings, np.split(flat, ends), strict=True):
         positions = taking_part(encoding, special)
-        result.append(TokenVectors(encoding, positions, unit_vectors(of_text)[positions]))
+        result.append(TokenVectors(encoding, positions, unit_vectors(vectors)[positions]))
     return result
 
 
@@ -189,19 +192,22 @@ def check_size(query: int, passage: int) -> None:
 
 def taking_part(encoding: Encoding, special: bool) -> list[int]:
     """The positions of the tokens that are compared. Raises ExplorerError if there are none."""
-    kept = [i for i, odd in enumerate(encoding.special) if special or not odd or i in encoding.masked]
-    if not kept:
+    positions = [
+        i for i, is_special in enumerate(encoding.special) if special or not is_special or i in encoding.masked
+    ]
+    if not positions:
         raise ExplorerError("A text has only [CLS] and [SEP], and these are left out. Type a sentence.")
-    return kept
+    return positions
 
 
 def on_strip(
     pair: Encoding, query: TokenVectors, passage: TokenVectors, cosines: Float[np.ndarray, "q p"]
 ) -> dict[int, float]:
     """Token of the pair as the page shows it -> its cosine with its best match, from 0."""
-    places, shown = places_in_pair(pair, (query.encoding, passage.encoding)), {}
-    bests = (cosines.max(axis=1), cosines.max(axis=0))
-    for side, (text, best) in enumerate(zip((query, passage), bests, strict=True)):
+    places = places_in_pair(pair, (query.encoding, passage.encoding))
+    sides = ((query, cosines.max(axis=1)), (passage, cosines.max(axis=0)))
+    shown = {}
+    for side, (text, best) in enumerate(sides):
         for position, value in zip(text.positions, best.tolist(), strict=True):
             if (side, position) in places:
                 shown[places[side, position]] = max(0.0, value)

@@ -63,26 +63,25 @@ def draw(result: LateInteraction) -> Figure:
     """The table of cosines; below, the passages by their scores if there are several."""
     panels = [Panel([table(result)], "the best match of each row is framed")]
     if result.passages:
-        bars = [
-            RankedPassage(passage.text, passage.score, decimal(passage.score), passage.own)
-            for passage in result.passages
-        ]
+        bars = []
+        for passage in result.passages:
+            bars.append(RankedPassage(passage.text, passage.score, decimal(passage.score), own=passage.own))
         panels.append(passages_panel(result.first, bars))
     return Figure(panels)
 
 
 def table(result: LateInteraction) -> Cells:
     """The cosine of each token of the query with each of the passage; the best match of a row is framed."""
-    query, passage = result.query[:DRAWN], result.passage[:DRAWN]
+    query = result.query[:DRAWN]
+    passage = result.passage[:DRAWN]
     cosines = result.cosines[:DRAWN, :DRAWN]
     hover = []
-    for token, values in zip(query, cosines.tolist(), strict=True):
-        hover.append(
-            [f"{token} and {other}: {decimal(value, 3)}" for other, value in zip(passage, values, strict=True)]
-        )
     text = []
-    if len(passage) <= NUMBERED:
-        text = [[decimal(value) for value in line] for line in cosines.tolist()]
+    for token, values in zip(query, cosines.tolist(), strict=True):
+        pairs = zip(passage, values, strict=True)
+        hover.append([f"{token} and {other}: {decimal(value, 3)}" for other, value in pairs])
+        if len(passage) <= NUMBERED:
+            text.append([decimal(value) for value in values])
     best = [(i, j) for i, j in enumerate(result.matches.tolist()[:DRAWN]) if j < DRAWN]
     return Cells(query, passage, cosines.clip(0, 1), low=0, high=1, text=text, hover=hover, tokens=True, framed=best)
 
@@ -93,23 +92,26 @@ def colours(result: LateInteraction) -> dict[int, float]:
 
 
 def say(result: LateInteraction) -> str:
-    best = sorted(range(len(result.query)), key=lambda i: -result.best[i])
-    names = [
-        f"{quote(result.query[i])} with {quote(result.passage[result.matches[i]])} ({decimal(float(result.best[i]))})"
-        for i in best[:3]
-    ]
-    least = best[-1]
+    # 1. The score, and the tokens that match best and least.
+    best_first = sorted(range(len(result.query)), key=lambda i: -result.best[i])
+    names = []
+    for i in best_first[:3]:
+        match = quote(result.passage[result.matches[i]])
+        names.append(f"{quote(result.query[i])} with {match} ({decimal(float(result.best[i]))})")
+    least = best_first[-1]
     worst = f"{quote(result.query[least])} ({decimal(float(result.best[least]))})"
     how = "mean" if result.mean else "sum"
-    chance = f"Two random words have {decimal(result.chance)} at layer {result.layer}."
-    if result.own:
-        chance = f"Two random tokens of passages have {decimal(result.chance)}."
     sentences = [
         f"The score is {decimal(result.score)}, the {how} over {len(result.query)} tokens of the query. Best match "
-        f"{join_names(names)}; least {worst}. {chance}"
+        f"{join_names(names)}; least {worst}."
     ]
+    # 2. What chance gives.
     if result.own:
+        sentences.append(f"Two random tokens of passages have {decimal(result.chance)}.")
         sentences.append(f"The vectors are made as this checkpoint's files say: {result.own}.")
+    else:
+        sentences.append(f"Two random words have {decimal(result.chance)} at layer {result.layer}.")
+    # 3. The other passages.
     if result.passages:
         rank = 1 + [passage.own for passage in result.passages].index(True)
         first = quote(clip(result.passages[0].text, 60))

@@ -69,30 +69,43 @@ def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
     layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which has no map, they are 0. For a
     score, one row for each layer."""
-    if result.scored:
-        return [
-            {"layer": a.layer, "position": result.position, "kind": "score", "token": c.token, "score": c.probability}
-            for a in result.layers
-            for c in a.candidates
-        ]
     table: list[dict[str, object]] = []
     for i, answer in enumerate(result.layers):
+        place = {"layer": i, "position": result.position}
+        if result.scored:
+            for score in answer.candidates:
+                table.append({**place, "kind": "score", "token": score.token, "score": score.probability})
+            continue
         bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence, **lens_columns(result, i)}
-        lines = [("answer", c.rank, c.token, c.probability) for c in answer.candidates]
-        lines += [("followed", int(w.ranks[i]), w.token, float(w.probabilities[i])) for w in result.followed]
-        for kind, rank, token, share in lines:
-            entry = {"kind": kind, "rank": rank, "token": token, "probability": share}
-            table.append({"layer": i, "position": result.position, **entry, **bits})
+        for candidate in answer.candidates:
+            entry = {
+                "kind": "answer",
+                "rank": candidate.rank,
+                "token": candidate.token,
+                "probability": candidate.probability,
+            }
+            table.append({**place, **entry, **bits})
+        for word in result.followed:
+            entry = {
+                "kind": "followed",
+                "rank": int(word.ranks[i]),
+                "token": word.token,
+                "probability": float(word.probabilities[i]),
+            }
+            table.append({**place, **entry, **bits})
     return table
 
 
 def lens_columns(result: Layers, layer: int) -> dict[str, object]:
-    """The columns of the lens."""
-    names = ("held_out_kl_raw_bits", "held_out_kl_tuned_bits")
+    """The columns of the lens at *layer*."""
     if result.tuned is None:
-        return {"lens": "raw", **dict.fromkeys(names)}
-    raw, tuned = ((*values, 0.0)[layer] for values in (result.tuned.raw, result.tuned.tuned))
-    return {"lens": "tuned", names[0]: raw, names[1]: tuned}
+        return {"lens": "raw", "held_out_kl_raw_bits": None, "held_out_kl_tuned_bits": None}
+    is_last = layer == len(result.tuned.raw)  # it has no map
+    return {
+        "lens": "tuned",
+        "held_out_kl_raw_bits": 0.0 if is_last else result.tuned.raw[layer],
+        "held_out_kl_tuned_bits": 0.0 if is_last else result.tuned.tuned[layer],
+    }
 
 
 class Facts(facts.Facts[Layers]):
@@ -124,4 +137,5 @@ class Facts(facts.Facts[Layers]):
         return int(self._result.followed[at].ranks[self._layer(layer).layer])
 
     def _layer(self, layer: int) -> LayerAnswer:
-        return facts.item_at_layer(self._result.layers, len(self._result.layers) - 1 if layer == -1 else layer)
+        last = len(self._result.layers) - 1
+        return facts.item_at_layer(self._result.layers, last if layer == -1 else layer)

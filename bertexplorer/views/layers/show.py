@@ -85,12 +85,11 @@ def draw(result: Layers) -> Figure:
 def scores(result: Layers) -> Bars:
     """The score that each layer would give, were it the last."""
     last = len(result.scores) - 1
-    return Bars(
-        [
-            Bar(layer_name(layer), score, decimal(score), "blue" if layer == last else "pale")
-            for layer, score in enumerate(result.scores)
-        ]
-    )
+    bars = []
+    for layer, score in enumerate(result.scores):
+        tone: Tone = "blue" if layer == last else "pale"
+        bars.append(Bar(layer_name(layer), score, decimal(score), tone))
+    return Bars(bars)
 
 
 def answers(result: Layers) -> Cells:
@@ -114,11 +113,11 @@ def ranks(result: Layers) -> list[Line]:
     """A line for each followed word."""
     lines = []
     for word, tone, dash in zip(result.followed, TONES, DASHES, strict=False):
-        hover = [
-            f"{word.token} {layer or 'input'}: rank {rank:,}, {percent(float(share))}"
-            for layer, (rank, share) in enumerate(zip(word.ranks.tolist(), word.probabilities, strict=True))
-        ]
-        lines.append(Line(word.token, word.ranks, f"{word.ranks[-1]:,} {word.token}", tone, dash, hover))
+        hover = []
+        for layer, (rank, share) in enumerate(zip(word.ranks.tolist(), word.probabilities, strict=True)):
+            hover.append(f"{word.token} {layer or 'input'}: rank {rank:,}, {percent(float(share))}")
+        end = f"{word.ranks[-1]:,} {word.token}"
+        lines.append(Line(word.token, word.ranks, end=end, tone=tone, dash=dash, hover=hover))
     return lines
 
 
@@ -128,16 +127,16 @@ def bits(result: Layers) -> list[Line]:
     uncertainty = [answer.entropy for answer in result.layers]
     distance = [answer.divergence for answer in result.layers]
     return [
-        Line("uncertainty, bits", uncertainty, f"{last.entropy:.1f} unsure"),
-        Line("to the final answer, bits", distance, f"{last.divergence:.1f} to final", "orange", "dash"),
+        Line("uncertainty, bits", uncertainty, end=f"{last.entropy:.1f} unsure"),
+        Line("to the final answer, bits", distance, end=f"{last.divergence:.1f} to final", tone="orange", dash="dash"),
     ]
 
 
 def held_out(tuned: Tuned) -> list[Line]:
     """The distance of both lenses from the final answer, on sentences outside the fit; the last layer is the answer."""
     return [
-        Line("tuned lens, bits", tuned.tuned, f"{tuned.tuned[-1]:.1f} tuned lens"),
-        Line("raw lens, bits", tuned.raw, f"{tuned.raw[-1]:.1f} raw lens", "grey", "dash"),
+        Line("tuned lens, bits", tuned.tuned, end=f"{tuned.tuned[-1]:.1f} tuned lens"),
+        Line("raw lens, bits", tuned.raw, end=f"{tuned.raw[-1]:.1f} raw lens", tone="grey", dash="dash"),
     ]
 
 
@@ -151,22 +150,21 @@ def say(result: Layers) -> str:
         return say_scores(result)
     final = result.layers[-1].candidates[0]
     first = result.layers[0]
-    count = len(result.layers) - 1
-    start = (
-        f"is the first choice from the input on and ends at {percent(final.probability)}"
-        if result.settled == 0
-        else f"stays the first choice from layer {result.settled} of {count} on and ends at "
-        f"{percent(final.probability)}"
-    )
+    # 1. From which layer on the final answer is the first choice.
+    if result.settled == 0:
+        since = "is the first choice from the input on"
+    else:
+        since = f"stays the first choice from layer {result.settled} of {len(result.layers) - 1} on"
     sentences = [
-        f"{result.subject}{quote(final.token)} {start}; the input alone would have put "
-        f"{quote(first.candidates[0].token)} first."
+        f"{result.subject}{quote(final.token)} {since} and ends at {percent(final.probability)}; the input alone would "
+        f"have put {quote(first.candidates[0].token)} first."
     ]
-    sentences += [
-        f"{'The hidden ' if word.hidden else ''}{quote(word.token)} {rank_change(*word.ranks[[0, -1]].tolist())}."
-        for word in result.followed
-        if word.id != final.id or result.settled == 0
-    ][:2]
+    # 2. Two of the other words that are followed.
+    others = [word for word in result.followed if word.id != final.id or result.settled == 0]
+    for word in others[:2]:
+        name = f"The hidden {quote(word.token)}" if word.hidden else quote(word.token)
+        sentences.append(f"{name} {rank_change(*word.ranks[[0, -1]].tolist())}.")
+    # 3. How sure each layer is.
     sentences.append(
         f"The uncertainty goes from {first.entropy:.1f} to {result.layers[-1].entropy:.1f} bits, and one layer before "
         f"the end the answer is still {result.layers[-2].divergence:.1f} bits away from the final one."
@@ -196,15 +194,19 @@ def say_scores(result: Layers) -> str:
 def say_tuned(tuned: Tuned) -> str:
     """The data of the lens's fit, and whether the lens helps on unseen sentences."""
     middle = len(tuned.raw) // 2
-    worse = [layer_name(layer) for layer in tuned.worse]
-    no_better = f" It is worse than the raw lens at {join_names(worse)}." if worse else ""
-    return (
+    sentences = [
         f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences in {tuned.seconds:.0f} "
         f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
-        f"{layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}.{no_better}"
-    )
+        f"{layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}."
+    ]
+    if tuned.worse:
+        layers = join_names([layer_name(layer) for layer in tuned.worse])
+        sentences.append(f"It is worse than the raw lens at {layers}.")
+    return " ".join(sentences)
 
 
 def compare(first: Layers, second: Layers) -> str:
-    """The largest possible uncertainty of each, if they choose among different numbers of answers."""
-    return "" if first.scored or second.scored else unlike_uncertainties(first.most_bits, second.most_bits)
+    """The largest possible uncertainty of each, if they choose among different numbers of answers; "" for scores."""
+    if first.scored or second.scored:
+        return ""
+    return unlike_uncertainties(first.most_bits, second.most_bits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bertexplorer import engine
@@ -51,9 +52,11 @@ def cached_lens(checkpoint: Checkpoint) -> engine.TunedLens:
 
 
 def fit_on_samples(checkpoint: Checkpoint) -> engine.TunedLens:
-    _ = checkpoint.masked_lm  # raises before anything runs if there is none
+    """A lens that is fitted on the built-in sentences. Raises ExplorerError as `cached_lens`."""
+    _ = checkpoint.masked_lm  # raises before anything runs if there is no head
     config = checkpoint.config
-    encodings, held_out = masked_sentences(checkpoint, min(POSITIONS, WORK // (config.num_layers * config.hidden_size)))
+    affordable = WORK // (config.num_layers * config.hidden_size)
+    encodings, held_out = masked_sentences(checkpoint, min(POSITIONS, affordable))
     if len(set(held_out)) < 2:
         raise ExplorerError(f"{checkpoint.name} cannot read the built-in English sentences. Use the raw lens.")
     return engine.fit_tuned_lens(checkpoint, encodings, held_out)
@@ -62,15 +65,17 @@ def fit_on_samples(checkpoint: Checkpoint) -> engine.TunedLens:
 def masked_sentences(checkpoint: Checkpoint, limit: int) -> tuple[list[Encoding], list[bool]]:
     """(sentences with some of their tokens masked, whether each is held out), until *limit* positions are masked."""
     encodings: list[Encoding] = []
-    held_out, count = [], 0
+    held_out: list[bool] = []
+    count = 0
     for group_number, group in enumerate(sentence_groups()):
         for sentence in group:
             encoding = checkpoint.tokenizer.encode(sentence)
             positions = [i for i, special in enumerate(encoding.special) if not special]
-            if masked_positions := positions[len(encodings) % EVERY :: EVERY]:
-                encodings.append(encoding.hide(masked_positions))
+            masked = positions[len(encodings) % EVERY :: EVERY]
+            if masked:
+                encodings.append(encoding.hide(masked))
                 held_out.append(group_number % HELD_OUT == 0)
-                count += len(masked_positions)
+                count += len(masked)
             if count >= limit:
                 return encodings, held_out
     return encodings, held_out
@@ -82,9 +87,11 @@ def sentence_groups() -> list[list[str]]:
     same_word: dict[str, list[str]] = {}
     for _, cells in table(ASSETS / "probes" / "part-of-speech.csv"):
         same_word.setdefault(cells["document"], []).append(cells["text"])
-    plain = [*(line for lines in TOPICS.values() for line in lines), *SAMPLE]
+    plain = [*chain.from_iterable(TOPICS.values()), *SAMPLE]
     plain += (ASSETS / "data" / "general.txt").read_text("utf-8").splitlines()
     plain += [cells["text"] for _, cells in table(ASSETS / "probes" / "length.csv")]
-    groups = [*same_word.values(), *([line] for line in dict.fromkeys(plain))]
+    groups = list(same_word.values())
+    for line in dict.fromkeys(plain):
+        groups.append([line])
     random.Random(0).shuffle(groups)
     return groups

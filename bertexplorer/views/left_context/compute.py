@@ -43,16 +43,22 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head."""
     encoding = encode_masked(checkpoint, text)
     position = encoding.masked[0]
-    answers = {
-        causal: next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]], causal=causal))[0]
-        for causal in (False, True)
-    }
-    both, left = (read_blank(checkpoint, encoding, position, answers[c], options.top, ()) for c in (False, True))
-    count = len(encoding)
-    everything = np.ones((count, count), dtype=bool)
-    tokens = checkpoint.tokenizer.show_all(encoding.ids)
-    sees_left, vocab_size = np.tril(everything), checkpoint.tokenizer.vocab_size
-    return LeftContext(tokens, both, left, everything, sees_left, vocab_size, checkpoint.config.window)
+    blanks = []
+    for causal in (False, True):
+        rows = engine.masked_log_probs(checkpoint, [encoding], positions=[[position]], causal=causal)
+        [[log_probs]] = rows
+        blanks.append(read_blank(checkpoint, encoding, position, log_probs, options.top, ()))
+    both, left = blanks
+    everything = np.ones((len(encoding), len(encoding)), dtype=bool)
+    return LeftContext(
+        tokens=checkpoint.tokenizer.show_all(encoding.ids),
+        both=both,
+        left=left,
+        sees_both=everything,
+        sees_left=np.tril(everything),
+        vocab_size=checkpoint.tokenizer.vocab_size,
+        window=checkpoint.config.window,
+    )
 
 
 def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...]) -> float | None:
@@ -64,9 +70,15 @@ def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...])
 def rows(result: LeftContext) -> list[dict[str, object]]:
     """One row for each candidate in each of the two contexts."""
     return [
-        {"context": name, "rank": c.rank, "token": c.token, "probability": c.probability, "entropy_bits": blank.entropy}
+        {
+            "context": name,
+            "rank": answer.rank,
+            "token": answer.token,
+            "probability": answer.probability,
+            "entropy_bits": blank.entropy,
+        }
         for name, blank in (("both sides", result.both), ("left only", result.left))
-        for c in blank.candidates
+        for answer in blank.candidates
     ]
 
 

@@ -65,7 +65,8 @@ def draw(result: LeftContext) -> Figure:
 
 
 def answers(blank: Blank) -> Bars:
-    bars = [Bar(c.token, c.probability, percent(c.probability)) for c in blank.candidates]
+    """A bar for each answer."""
+    bars = [Bar(answer.token, answer.probability, percent(answer.probability)) for answer in blank.candidates]
     return Bars(bars, high=1, tokens=True)
 
 
@@ -75,23 +76,26 @@ def attention_mask(result: LeftContext, sees: np.ndarray) -> Cells:
     values = sees[: len(tokens), : len(tokens)].astype(int)
     hover = []
     for token, row in zip(tokens, values.tolist(), strict=True):
-        pairs = zip(tokens, row, strict=True)
-        hover.append([f"{token} {'sees' if can else 'does not see'} {other}" for other, can in pairs])
+        verbs = ["sees" if can else "does not see" for can in row]
+        hover.append([f"{token} {verb} {other}" for verb, other in zip(verbs, tokens, strict=True)])
     return Cells(tokens, tokens, values, low=0, high=1, hover=hover, tokens=True)
 
 
 def say(result: LeftContext) -> str:
-    both, left = result.both.candidates[0], result.left.candidates[0]
-    notes = ""
-    if result.window:
-        notes += f" In most layers of this checkpoint a token sees only the {result.window} nearest on each side."
-    if len(result.tokens) > DRAWN:
-        notes += f" The first {DRAWN} of {len(result.tokens)} tokens are drawn."
-    return (
+    both = result.both.candidates[0]
+    left = result.left.candidates[0]
+    sentences = [
         f"With both sides in view it would put {quote(both.token)} ({percent(both.probability)}); with the right side "
-        f"hidden, {quote(left.token)} ({percent(left.probability)}). Its uncertainty goes from "
-        f"{result.both.entropy:.1f} to {result.left.entropy:.1f} bits.{notes}"
-    )
+        f"hidden, {quote(left.token)} ({percent(left.probability)}).",
+        f"Its uncertainty goes from {result.both.entropy:.1f} to {result.left.entropy:.1f} bits.",
+    ]
+    if result.window:
+        sentences.append(
+            f"In most layers of this checkpoint a token sees only the {result.window} nearest on each side."
+        )
+    if len(result.tokens) > DRAWN:
+        sentences.append(f"The first {DRAWN} of {len(result.tokens)} tokens are drawn.")
+    return " ".join(sentences)
 
 
 def compare(first: LeftContext, second: LeftContext) -> str:

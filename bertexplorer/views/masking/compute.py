@@ -79,7 +79,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         raise ExplorerError("There is no token that could be masked. Type a word.")
     vocabulary = masking.Vocabulary.of(tokenizer)
     counts = np.zeros((len(encoding), len(KINDS)), dtype=np.int64)
-    kinds, pieces = [], []
+    kinds = []
+    pieces = []
     rng = np.random.default_rng(options.roll)
     for number in range(COUNTED):
         chosen = masking.choose(ids, fixed, vocabulary, options, rng)
@@ -89,8 +90,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         if number < SHOWN:
             kinds.append(np.where(chosen[0], kinds_drawn[0], NOT_CHOSEN))
             pieces.append(tokenizer.show_all(changed[0].tolist()))
-    tokens = tokenizer.show_all(ids[0].tolist())
-    return Masked(tokens, np.array(kinds, dtype=np.int64), tuple(pieces), counts, int((~fixed).sum()), options)
+    return Masked(
+        tokens=tokenizer.show_all(ids[0].tolist()),
+        kinds=np.array(kinds, dtype=np.int64),
+        pieces=tuple(pieces),
+        counts=counts,
+        can_be_chosen=int((~fixed).sum()),
+        options=options,
+    )
 
 
 def rows(result: Masked) -> list[dict[str, object]]:
@@ -126,5 +133,8 @@ class Facts(facts.Facts[Masked]):
     def overlap(self) -> float:
         """Of the tokens chosen in two rolls, the share that both chose, averaged over the rolls shown, 0 to 1."""
         rolls = [set(np.flatnonzero(roll != NOT_CHOSEN)) for roll in self._result.kinds]
-        shares = [len(a & b) / len(a | b) for i, a in enumerate(rolls) for b in rolls[:i]]
+        shares = []
+        for i, roll in enumerate(rolls):
+            for earlier in rolls[:i]:
+                shares.append(len(roll & earlier) / len(roll | earlier))
         return float(np.mean(shares))

@@ -76,9 +76,9 @@ def draw(result: Masked) -> Figure:
         hover.append([hover_text(result, roll, position) for roll in rolls])
         share = float(counts.sum()) / COUNTED
         said = f"{tokens[position]}: chosen in {percent(share)} of the rolls"
-        often.append(Bar("", share, percent(share) if share else "", "pale", said))
+        often.append(Bar("", share, percent(share) if share else "", "pale", hover=said))
     kinds = key(*(("■", tone, WORDS[kind]) for kind, tone in TONES.items()))
-    cells = Cells(tokens, (), values, "groups", text=text, hover=hover, tokens=True)
+    cells = Cells(tokens, (), values, palette="groups", text=text, hover=hover, tokens=True)
     high = max(LEAST, *(bar.value for bar in often))
     return Figure(
         [
@@ -90,12 +90,16 @@ def draw(result: Masked) -> Figure:
 
 
 def hover_text(result: Masked, roll: int, position: int) -> str:
-    kind, token = int(result.kinds[roll, position]), result.tokens[position]
-    if kind == NOT_CHOSEN:
-        return f"roll {roll + 1}: {token} is not chosen"
+    """What the pointer shows of a token in a roll."""
+    kind = int(result.kinds[roll, position])
+    what = "is not chosen"
     if kind == RANDOM:
-        return f"roll {roll + 1}: {token} becomes {result.pieces[roll][position]}"
-    return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "stays, and must be guessed")
+        what = f"becomes {result.pieces[roll][position]}"
+    elif kind == MASKED:
+        what = "becomes [MASK]"
+    elif kind == SAME:
+        what = "stays, and must be guessed"
+    return f"roll {roll + 1}: {result.tokens[position]} {what}"
 
 
 def colours(result: Masked) -> dict[int, float]:
@@ -105,21 +109,26 @@ def colours(result: Masked) -> dict[int, float]:
 
 def say(result: Masked) -> str:
     """What the first roll did, and the shares of a thousand."""
+    # 1. The first roll.
+    chosen = np.flatnonzero(result.kinds[0] != NOT_CHOSEN)
     changes = []
-    for position in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)[:4]:
-        kind, token = int(result.kinds[0, position]), quote(result.tokens[position])
-        became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][position])}"}[kind]
-        changes.append(f"{token} {became}")
-    count = int((result.kinds[0] != NOT_CHOSEN).sum())
-    more = f", and {count - len(changes)} more" if count > len(changes) else ""
-    shares, options = result.shares, result.options
-    requested = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
-    sentence = (
-        f"In the first roll BERT must guess {count} of {result.can_be_chosen} tokens: {', '.join(changes)}{more}. "
+    for position in chosen[:4]:
+        kind = int(result.kinds[0, position])
+        became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][position])}"}
+        changes.append(f"{quote(result.tokens[position])} {became[kind]}")
+    if len(chosen) > len(changes):
+        changes.append(f"and {len(chosen) - len(changes)} more")
+    # 2. All rolls, beside what was requested.
+    shares = result.shares
+    options = result.options
+    same = 1 - options.masked - options.random
+    sentences = [
+        f"In the first roll BERT must guess {len(chosen)} of {result.can_be_chosen} tokens: {', '.join(changes)}.",
         f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} requested); of these "
         f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
-        f"{percent(shares[KINDS[SAME]])} stayed ({requested} requested)."
-    )
+        f"{percent(shares[KINDS[SAME]])} stayed ({percent(options.masked)}, {percent(options.random)}, "
+        f"{percent(same)} requested).",
+    ]
     if len(result.tokens) > LINES:
-        sentence += f" The first {LINES} of {len(result.tokens)} tokens are drawn."
-    return sentence
+        sentences.append(f"The first {LINES} of {len(result.tokens)} tokens are drawn.")
+    return " ".join(sentences)

@@ -69,42 +69,49 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         raise ExplorerError(
             f"{options.count} neighbours were requested; the vocabulary has {size} pieces. Choose fewer."
         )
-    neighbourhoods = tuple(
-        neighbourhood(checkpoint, encoding, position, options) for position in positions[:MAX_TOKENS]
-    )
-    return NearestPieces(neighbourhoods, max(0, len(positions) - MAX_TOKENS), options.order)
+    found = [neighbourhood(checkpoint, encoding, position, options) for position in positions[:MAX_TOKENS]]
+    return NearestPieces(tuple(found), left_out=max(0, len(positions) - MAX_TOKENS), order=options.order)
 
 
 def neighbourhood(checkpoint: Checkpoint, encoding: Encoding, position: int, options: Options) -> Neighbourhood:
     """The token at *position* and the pieces around it."""
-    token, tokenizer = encoding.original_ids[position], checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
+    token = encoding.original_ids[position]
     cosines, dots = (part.numpy() for part in engine.word_similarities(checkpoint, token))
     candidates = np.arange(len(cosines)) < tokenizer.vocab_size
     for left_out in (*tokenizer.special_ids, token):
         candidates[left_out] = False
     ranked = cosines if options.order == "cosine" else dots
     best = np.argsort(-np.where(candidates, ranked, -np.inf), kind="stable")[: options.count]
-    rows = tuple(Neighbour(tokenizer.show(int(i)), int(i), float(cosines[i]), float(dots[i])) for i in best)
+    neighbours = []
+    for i in best.tolist():
+        neighbours.append(Neighbour(tokenizer.show(i), id=i, cosine=float(cosines[i]), dot=float(dots[i])))
     other_cosines = cosines[candidates]
-    middle, spread = float(np.median(other_cosines)), float(other_cosines.std())
-    return Neighbourhood(tokenizer.show(token), token, position, rows, middle, spread)
+    return Neighbourhood(
+        token=tokenizer.show(token),
+        id=token,
+        position=position,
+        neighbours=tuple(neighbours),
+        typical=float(np.median(other_cosines)),
+        spread=float(other_cosines.std()),
+    )
 
 
 def rows(result: NearestPieces) -> list[dict[str, object]]:
     """One row for each neighbour."""
     return [
         {
-            "of": near.token,
-            "position": near.position,
+            "of": piece.token,
+            "position": piece.position,
             "rank": rank,
-            "token": n.token,
-            "id": n.id,
-            "cosine": n.cosine,
-            "dot_product": n.dot,
-            "median_cosine": near.typical,
+            "token": neighbour.token,
+            "id": neighbour.id,
+            "cosine": neighbour.cosine,
+            "dot_product": neighbour.dot,
+            "median_cosine": piece.typical,
         }
-        for near in result.found
-        for rank, n in enumerate(near.neighbours, 1)
+        for piece in result.found
+        for rank, neighbour in enumerate(piece.neighbours, 1)
     ]
 
 

@@ -40,11 +40,15 @@ VIEW = View(
 
 
 def draw(result: NearestPieces) -> Figure:
+    # 1. All panels have one scale.
     is_cosine = result.order == "cosine"
-    # all panels have one scale
     values = [measured(result, neighbour) for piece in result.found for neighbour in piece.neighbours]
-    bands = [piece.typical - piece.spread for piece in result.found] if is_cosine else []
-    low, high = min([0.0, *bands, *values]), 1.0 if is_cosine else max(0.0, *values)
+    low = min(0.0, *values)
+    high = max(0.0, *values)
+    if is_cosine:
+        low = min(low, *(piece.typical - piece.spread for piece in result.found))
+        high = 1.0
+    # 2. The neighbours of each piece.
     panels = []
     for piece in result.found:
         bars = []
@@ -66,6 +70,7 @@ def measured(result: NearestPieces, neighbour: Neighbour) -> float:
 
 
 def digits(number: float) -> str:
+    """A number with two decimals, and no minus before 0."""
     return decimal(round(number, 2) + 0.0)
 
 
@@ -73,7 +78,7 @@ def say(result: NearestPieces) -> str:
     sentences = []
     for piece in result.found:
         first = piece.neighbours[0]
-        more = [quote(n.token) for n in piece.neighbours[1:3]]
+        more = [quote(neighbour.token) for neighbour in piece.neighbours[1:3]]
         then = f", then {' and '.join(more)}" if more else ""
         if result.order == "cosine":
             sentences.append(

@@ -147,7 +147,10 @@ def run(
             f"The text has {len(encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, because it takes many "
             "passes. Shorten the text."
         )
-    position = [*encoding.picked, question.position if question else longest_piece(encoding)][0]
+    if encoding.picked:
+        position = encoding.picked[0]
+    else:
+        position = question.position if question else longest_piece(encoding)
     layer = options.layer - 1 if options.layer else config.num_layers - 1
     passes = split_passes(encoding, question)
     activations = activations_of(checkpoint, encoding, passes, layer)
@@ -162,21 +165,23 @@ def run(
         tried = dict.fromkeys([*by_gradient[:BY_GRADIENT], *loudest(checkpoint, encoding, passes), *listed])
         changes = measure_alone(board, list(tried))
         measured = sorted(changes, key=lambda neuron: changes[neuron])
-        curve = measure_curve(board, [*measured, *(n for n in by_gradient if n not in changes)], len(changes))
+        others = [neuron for neuron in by_gradient if neuron not in changes]
+        curve = measure_curve(board, [*measured, *others], tried=len(changes))
     # 2. What those of the layer write, and where else the open one answers.
     own = next(tokens for tokens in passes if position in tokens)
     alone = encoding if len(passes) == 1 else engine.select_tokens(encoding, own)
     words = raised_words(checkpoint, alone, own.index(position), layer, [neuron.number for neuron in listed])
-    writers = tuple(
-        Writer(
-            neuron,
-            float(activations[position, neuron.number]),
-            float(lengths[neuron.number]),
-            raised,
-            changes.get(neuron, float("nan")),
+    writers = []
+    for neuron, raised in zip(listed, words, strict=True):
+        writers.append(
+            Writer(
+                neuron=neuron,
+                activation=float(activations[position, neuron.number]),
+                length=float(lengths[neuron.number]),
+                words=raised,
+                change=changes.get(neuron, float("nan")),
+            )
         )
-        for neuron, raised in zip(listed, words, strict=True)
-    )
     opened = options.neuron - 1 if options.neuron else strongest(writers).neuron.number
     peaks, count, notes = find_peaks(checkpoint, lines, Neuron(layer, opened))
     return Neurons(
@@ -185,7 +190,7 @@ def run(
         layer=layer,
         size=config.intermediate_size,
         total=config.num_layers * config.intermediate_size,
-        writers=writers,
+        writers=tuple(writers),
         open=Neuron(layer, opened),
         along=activations[:, opened],
         peaks=peaks,
@@ -224,11 +229,11 @@ def activations_of(
     """The activations of *layer* at every token, each text in a pass of its own if there are several *passes*."""
     if len(passes) == 1:
         return np.asarray(engine.neuron_activations(checkpoint, encoding, layer).double().numpy())
-    found = np.zeros((len(encoding), checkpoint.config.intermediate_size))
+    activations = np.zeros((len(encoding), checkpoint.config.intermediate_size))
     for tokens in reversed(passes):  # [CLS] belongs to both: it is that of the first
-        read = engine.neuron_activations(checkpoint, engine.select_tokens(encoding, tokens), layer)
-        found[list(tokens)] = read.double().numpy()
-    return found
+        own_text = engine.select_tokens(encoding, tokens)
+        activations[list(tokens)] = engine.neuron_activations(checkpoint, own_text, layer).double().numpy()
+    return activations
 
 
 def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
@@ -243,36 +248,39 @@ def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
 def loudest(checkpoint: Checkpoint, encoding: Encoding, passes: Sequence[tuple[int, ...]]) -> list[Neuron]:
     """The neurons of each layer that write the longest vectors at any token. Their effect may be so large that a
     gradient says nothing about it."""
-    found = []
+    neurons = []
     for layer in range(checkpoint.config.num_layers):
         activations = np.abs(activations_of(checkpoint, encoding, passes, layer)).max(axis=0)
         lengths = activations * engine.written_lengths(checkpoint, layer).double().numpy()
-        found += [Neuron(layer, number) for number in np.argsort(-lengths, kind="stable")[:BY_LENGTH].tolist()]
-    return found
+        longest = np.argsort(-lengths, kind="stable")[:BY_LENGTH].tolist()
+        neurons += [Neuron(layer, number) for number in longest]
+    return neurons
 
 
 def measure_alone(board: Board, neurons: Sequence[Neuron]) -> dict[Neuron, float]:
     """By how much the answer changes without each of *neurons* alone: bits, or the score."""
-    first, *values = board.values(np.stack([board.off([]), *(board.off([neuron]) for neuron in neurons)])).tolist()
-    return {neuron: value - first for neuron, value in zip(neurons, values, strict=True)}
+    settings = [board.off([]), *(board.off([neuron]) for neuron in neurons)]
+    all_on, *values = board.values(np.stack(settings)).tolist()
+    return {neuron: value - all_on for neuron, value in zip(neurons, values, strict=True)}
 
 
 def measure_curve(board: Board, order: Sequence[Neuron], tried: int) -> Curve:
-    """The answer without the first ones of *order*, and of random orders. Half of the neurons at most are off."""
+    """The answer without the first ones of *order*, and of random orders. Half of the neurons at most are off. *tried*:
+    the neurons that were switched off one by one to find *order*."""
     layers, size = board.shape
     counts = [count for count in COUNTS if count <= max(1, layers * size // 2)]
     random = np.random.default_rng(SEED)
-    drawn = [random.permutation(layers * size)[: counts[-1]].tolist() for _ in range(ORDERS)]
     orders = [order]
-    for each in drawn:
-        orders.append([Neuron(*divmod(i, size)) for i in each])
+    for _ in range(ORDERS):
+        drawn = random.permutation(layers * size)[: counts[-1]].tolist()
+        orders.append([Neuron(*divmod(i, size)) for i in drawn])
     settings = [board.off([])]
-    for each in orders:
-        settings += [board.off(each[:count]) for count in counts]
-    first, *others = board.values(np.stack(settings))
-    values = np.insert(np.reshape(others, (1 + ORDERS, len(counts))), 0, first, axis=1)
+    for neurons in orders:
+        settings += [board.off(neurons[:count]) for count in counts]
+    all_on, *others = board.values(np.stack(settings))
+    values = np.insert(np.reshape(others, (1 + ORDERS, len(counts))), 0, all_on, axis=1)
     values = values if board.scored else 2.0**values
-    return Curve((0, *counts), values[0], values[1:], tuple(order[:NAMED]), tried)
+    return Curve(counts=(0, *counts), strongest=values[0], random=values[1:], first=tuple(order[:NAMED]), tried=tried)
 
 
 def longest_written(
@@ -281,23 +289,27 @@ def longest_written(
     """(the neurons of *layer* that write the longest vectors, and the one to open; the lengths of all)."""
     lengths = np.abs(activations) * engine.written_lengths(checkpoint, layer).double().numpy()
     numbers = np.argsort(-lengths, kind="stable")[: options.top].tolist()
-    numbers += [options.neuron - 1] if options.neuron and options.neuron - 1 not in numbers else []
+    if options.neuron and options.neuron - 1 not in numbers:
+        numbers.append(options.neuron - 1)
     return [Neuron(layer, number) for number in numbers], lengths
 
 
 def raised_words(
     checkpoint: Checkpoint, encoding: Encoding, position: int, layer: int, numbers: Sequence[int]
 ) -> list[tuple[str, ...]]:
-    """For each neuron the words whose probability falls most if it does not write, as the MLM head reads the layer."""
+    """For each neuron the words whose probability falls most if it does not write, as the MLM head reads the layer; ()
+    without that head."""
     if "masked_lm" not in checkpoint.heads:
         return [()] * len(numbers)
     states = engine.states_without(checkpoint, encoding, layer, position, numbers)
     probabilities = engine.state_log_probs(checkpoint, states)[:, : checkpoint.tokenizer.vocab_size].exp()
-    best = (probabilities[:1] - probabilities[1:]).topk(min(RAISED, probabilities.shape[1]))
-    return [
-        checkpoint.tokenizer.show_all([i for i, gain in zip(*row, strict=True) if gain >= LEAST])
-        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ]
+    gains = probabilities[:1] - probabilities[1:]
+    best = gains.topk(min(RAISED, probabilities.shape[1]))
+    words = []
+    for ids, best_gains in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        raised = [i for i, gain in zip(ids, best_gains, strict=True) if gain >= LEAST]
+        words.append(checkpoint.tokenizer.show_all(raised))
+    return words
 
 
 def strongest(writers: Sequence[Writer]) -> Writer:
@@ -309,7 +321,8 @@ def strongest(writers: Sequence[Writer]) -> Writer:
 def find_peaks(
     checkpoint: Checkpoint, lines: Sequence[LabelledLine], neuron: Neuron
 ) -> tuple[tuple[Peak, ...], int, str]:
-    """(the lines that move *neuron* most, how many were read, a note on those that were left out)."""
+    """(the lines that move *neuron* most, how many were read, a note on those that were left out). Without *lines* the
+    built-in sentences, whose encodings the checkpoint keeps. Raises ExplorerError if no line has a word."""
     if lines:
         encodings, _, notes = encode_lines(checkpoint.tokenizer.encode, lines)
     else:
@@ -319,50 +332,65 @@ def find_peaks(
             lambda: encode_lines(checkpoint.tokenizer.encode, built_in),
             lambda _: 1_000_000,
         )
-    values, places = engine.line_peaks(checkpoint, encodings, neuron.layer)
-    order = values[:, neuron.number].argsort(descending=True, stable=True)[:LINES].tolist()
-    best = [i for i in order if values[i, neuron.number].isfinite()]  # the others hold special tokens alone
-    if not best:
+    layer_values, layer_positions = engine.line_peaks(checkpoint, encodings, neuron.layer)
+    values = layer_values[:, neuron.number]
+    positions = layer_positions[:, neuron.number]
+    peaks = []
+    for i in values.argsort(descending=True, stable=True)[:LINES].tolist():
+        if values[i].isfinite():  # the other lines hold special tokens alone
+            token = checkpoint.tokenizer.show(encodings[i].ids[int(positions[i])])
+            peaks.append(Peak(encodings[i].texts[0], token, activation=float(values[i])))
+    if not peaks:
         raise ExplorerError("No line has a word that the checkpoint reads. Give lines of text.")
-    peaks = (
-        Peak(
-            encodings[i].texts[0],
-            checkpoint.tokenizer.show(encodings[i].ids[int(places[i, neuron.number])]),
-            float(values[i, neuron.number]),
-        )
-        for i in best
-    )
     return tuple(peaks), len(encodings), notes
 
 
 def rows(result: Neurons) -> list[dict[str, object]]:
     """A row for each neuron that is listed (*value*: the length of what it writes), each token (*value*: the activation
     of the open neuron), each line that moves it most, and each number of neurons that are off (*value*: the answer)."""
-    table = [
-        row("neuron", str(writer.neuron), "", writer.length, writer.activation, writer.change, ", ".join(writer.words))
-        for writer in result.writers
-    ]
-    table += [row("token", token, i, float(result.along[i])) for i, token in enumerate(result.tokens)]
-    table += [row("line", peak.text, "", peak.activation, words=peak.token) for peak in result.peaks]
+    table = []
+    for writer in result.writers:
+        table.append(
+            row(
+                kind="neuron",
+                name=str(writer.neuron),
+                value=writer.length,
+                activation=writer.activation,
+                change=writer.change,
+                words=", ".join(writer.words),
+            )
+        )
+    for i, token in enumerate(result.tokens):
+        table.append(row(kind="token", name=token, value=float(result.along[i]), position=i))
+    for peak in result.peaks:
+        table.append(row(kind="line", name=peak.text, value=peak.activation, words=peak.token))
     if result.curve:
         for i, off in enumerate(result.curve.counts):
-            table.append(row("off", str(off), "", float(result.curve.strongest[i])))
-            table.append(row("off at random", str(off), "", float(result.curve.random[:, i].mean())))
+            table.append(row(kind="off", name=str(off), value=float(result.curve.strongest[i])))
+            table.append(row(kind="off at random", name=str(off), value=float(result.curve.random[:, i].mean())))
     return table
 
 
 def row(
+    *,
     kind: str,
     name: str,
-    position: object,
     value: float,
+    position: object = "",
     activation: object = "",
     change: float = float("nan"),
     words: str = "",
 ) -> dict[str, object]:
-    measured = "" if np.isnan(change) else change
-    place = {"kind": kind, "name": name, "position": position}
-    return {**place, "value": value, "activation": activation, "change": measured, "words": words}
+    """A row of the table; a column that its kind does not have is empty."""
+    return {
+        "kind": kind,
+        "name": name,
+        "position": position,
+        "value": value,
+        "activation": activation,
+        "change": "" if np.isnan(change) else change,
+        "words": words,
+    }
 
 
 class Facts(facts.Facts[Neurons]):

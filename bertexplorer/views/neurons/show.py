@@ -79,8 +79,9 @@ def draw(result: Neurons) -> Figure:
     if result.curve:
         panels.append(curve(result, result.curve))
     panels += [along(result), peaks(result)]
+    offered = result.curve.first[:OFFERED] if result.curve else ()
     buttons = []
-    for neuron in result.curve.first[:OFFERED] if result.curve else ():
+    for neuron in offered:
         if neuron != result.open:
             buttons.append(Button(f"Open {neuron}, which counts too", open_neuron(neuron)))
     return Figure(panels, buttons)
@@ -98,7 +99,8 @@ def writers(result: Neurons) -> Panel:
         text = decimal(writer.length)
         tone: Tone = "blue" if writer.neuron == result.open else "pale"
         door = open_neuron(writer.neuron)
-        bars.append(Bar(name_writer(result, writer), writer.length, text, tone, describe(result, writer), door))
+        hover = describe(result, writer)
+        bars.append(Bar(name_writer(result, writer), writer.length, text, tone, hover=hover, door=door))
     title = f"Layer {result.layer + 1}: how much each neuron writes at {result.tokens[result.position]}"
     if any(writer.words for writer in result.writers):
         title += ", and the words it raises"
@@ -107,11 +109,14 @@ def writers(result: Neurons) -> Panel:
 
 def name_writer(result: Neurons, writer: Writer) -> str:
     """Its number, the words that it raises, and whether it is one of those that count most for the answer."""
-    counts = result.curve is not None and writer.neuron in result.curve.first[:OFFERED]
-    return f"{writer.neuron}  {', '.join(writer.words)}{' · counts most' if counts else ''}".rstrip()
+    name = f"{writer.neuron}  {', '.join(writer.words)}"
+    if result.curve is not None and writer.neuron in result.curve.first[:OFFERED]:
+        name = f"{name} · counts most"
+    return name.rstrip()
 
 
 def describe(result: Neurons, writer: Writer) -> str:
+    """What the pointer shows of a neuron."""
     sentences = [f"neuron {writer.neuron}: activation {decimal(writer.activation)}, writes {decimal(writer.length)}"]
     if writer.words:
         sentences.append(f"raises {', '.join(writer.words)}")
@@ -122,24 +127,33 @@ def describe(result: Neurons, writer: Writer) -> str:
 
 def without(result: Neurons, writer: Writer) -> str:
     """What is left of the answer if this neuron is off at every token."""
-    before = result.before
-    return measure(before + writer.change if result.scored else before * 2.0**writer.change, result.scored)
+    if result.scored:
+        return measure(result.before + writer.change, scored=True)
+    return measure(result.before * 2.0**writer.change, scored=False)
 
 
-def curve(result: Neurons, found: Curve) -> Panel:
+def curve(result: Neurons, measured: Curve) -> Panel:
     """The answer without more and more neurons, and without as many random ones."""
-    strongest, random = found.strongest, found.random.mean(axis=0)
-    low, high = found.random.min(axis=0), found.random.max(axis=0)
-    first = join_names([str(neuron) for neuron in found.first[:OFFERED]])
+    random = measured.random.mean(axis=0)
+    strongest = measured.strongest
     lines = [
-        Line("random", random, None, "grey", "dot", tips(result, "random", random), low, high),
+        Line(
+            "random",
+            random,
+            tone="grey",
+            dash="dot",
+            hover=tips(result, "random", random),
+            low=measured.random.min(axis=0),
+            high=measured.random.max(axis=0),
+        ),
         Line("those that count most", strongest, hover=tips(result, "those that count most", strongest)),
     ]
-    steps = [str(number) for number in found.counts]
+    steps = [str(number) for number in measured.counts]
+    first = join_names([str(neuron) for neuron in measured.first[:OFFERED]])
     return Panel(
         [Lines(steps, lines, unit="" if result.scored else "share")],
-        f"{name_number(result)} without several neurons, first {first}",
-        f"neurons off, of {result.total:,}",
+        title=f"{name_number(result)} without several neurons, first {first}",
+        x=f"neurons off, of {result.total:,}",
     )
 
 
@@ -185,47 +199,50 @@ def colours(result: Neurons) -> dict[int, float]:
 
 
 def say(result: Neurons) -> str:
-    sentences = [*say_together(result), say_opened(result), say_peak(result, result.peaks[0])]
-    sentences += [result.notes] if result.notes else []
+    sentences = [say_together(result), say_opened(result), say_peak(result, result.peaks[0])]
+    if result.notes:
+        sentences.append(result.notes)
     if len(result.tokens) > DRAWN:
         sentences.append(f"The first {DRAWN} of {len(result.tokens):,} tokens are drawn.")
     return " ".join([*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)])
 
 
-def say_together(result: Neurons) -> list[str]:
+def say_together(result: Neurons) -> str:
     """How few neurons the answer rests on, beside random ones."""
     curve = result.curve
     if curve is None:
-        return ["Nothing is asked for here, so there is no answer to measure. Hide a word to see what it rests on."]
-    at = len(curve.counts) - 1
+        return "Nothing is asked for here, so there is no answer to measure. Hide a word to see what it rests on."
+    # 1. The fewest that leave less than half; if none do, or for a score, the most that were off.
+    step = len(curve.counts) - 1
     if curve.half and not result.scored:
-        at = curve.counts.index(curve.half)
-    number = curve.counts[at]
-    few, verb = f"the {number:,}", "count"
+        step = curve.counts.index(curve.half)
+    number = curve.counts[step]
+    # 2. In words.
+    most = f"the {number:,} of {result.total:,} neurons that count most for it"
     as_many = f"{number:,} random ones"
     if number == 1:
-        few, verb = "the one", "counts"
+        most = f"the one of {result.total:,} neurons that counts most for it"
         as_many = "a random one"
-    named = ""
     if len(curve.first) >= number:
-        named = f" ({join_names([str(neuron) for neuron in curve.first[:number]])})"
+        most = f"{most} ({join_names([str(neuron) for neuron in curve.first[:number]])})"
     before = measure(result.before, result.scored)
-    left = measure(float(curve.strongest[at]), result.scored)
-    random = measure(float(curve.random[:, at].mean()), result.scored)
-    return [
-        f"{capital(begin(result.answer))} {before}. Without {few} of {result.total:,} neurons that {verb} most for "
-        f"it{named}, {left} is left; without {as_many}, {random}. {curve.tried} were switched off one by one to find "
-        "them."
-    ]
+    left = measure(float(curve.strongest[step]), result.scored)
+    random = measure(float(curve.random[:, step].mean()), result.scored)
+    return (
+        f"{capital(begin(result.answer))} {before}. Without {most}, {left} is left; without {as_many}, {random}. "
+        f"{curve.tried} were switched off one by one to find them."
+    )
 
 
 def say_opened(result: Neurons) -> str:
     """What the open neuron writes at the followed token, and what the answer loses without it."""
-    writer, token = result.opened, quote(result.tokens[result.position])
+    writer = result.opened
+    token = quote(result.tokens[result.position])
     rank = 1 + result.writers.index(writer)
     place = "writes most" if rank == 1 else f"is number {rank} of the list"
-    words = f" and raises {join_names([quote(clip(word)) for word in writer.words])} there" if writer.words else ""
-    sentence = f"In layer {result.layer + 1}, neuron {writer.neuron} {place} at {token}{words}"
+    sentence = f"In layer {result.layer + 1}, neuron {writer.neuron} {place} at {token}"
+    if writer.words:
+        sentence = f"{sentence} and raises {join_names([quote(clip(word)) for word in writer.words])} there"
     if np.isnan(writer.change):
         return f"{sentence}."
     return f"{sentence}. Without it alone, {begin(result.answer)} {without(result, writer)}."

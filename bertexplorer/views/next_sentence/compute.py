@@ -72,18 +72,21 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     swapped_pair = encode_pair(checkpoint, Text(text.second, text.first, swapped_spans))
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
     candidates = [encode_candidate(checkpoint, first, candidate) for candidate in parse_candidates(options.candidates)]
-    encodings = [pair, swapped_pair, *(c for c in candidates if c.ids != pair.ids)]  # B is included already
-    logits = engine.next_sentence_logits(checkpoint, encodings).tolist()
-    scores = [
-        Score(visible_side(checkpoint, e, 0), visible_side(checkpoint, e, 1), (is_next, not_next))
-        for e, (is_next, not_next) in zip(encodings, logits, strict=True)
-    ]
+    others = [candidate for candidate in candidates if candidate.ids != pair.ids]  # B is included already
+    encodings = [pair, swapped_pair, *others]
+    scores = []
+    for encoding, (is_next, not_next) in zip(
+        encodings, engine.next_sentence_logits(checkpoint, encodings).tolist(), strict=True
+    ):
+        sides = [visible_side(checkpoint, encoding, side) for side in (0, 1)]
+        scores.append(Score(first=sides[0], second=sides[1], logits=(is_next, not_next)))
+    forward, backward, *rest = scores
     return NextSentence(
         tokens=checkpoint.tokenizer.show_all(pair.ids),
         segments=pair.segments,
-        forward=scores[0],
-        backward=scores[1],
-        candidates=tuple(sorted([scores[0], *scores[2:]], key=lambda score: -score.gap)),
+        forward=forward,
+        backward=backward,
+        candidates=tuple(sorted([forward, *rest], key=lambda score: -score.gap)),
         left_out=pair.left_out + sum(candidate.cut[1] for candidate in candidates),
     )
 

@@ -93,28 +93,34 @@ def tokens(result: NextSentence) -> list[Token]:
 def bar(label: str, score: Score) -> Bar:
     """A blue part for “is next”, on all of it."""
     is_next, not_next = percent(score.is_next), percent(score.not_next)
-    hover = (
-        f"A: {score.first}\nB: {score.second}\nis next {is_next}, logit {decimal(score.logits[0])}\n"
-        f"not next {not_next}, logit {decimal(score.logits[1])}"
-    )
-    return Bar(label, score.is_next, f"{is_next} is next · {not_next} not", hover=hover, behind=1)
+    lines = [
+        f"A: {score.first}",
+        f"B: {score.second}",
+        f"is next {is_next}, logit {decimal(score.logits[0])}",
+        f"not next {not_next}, logit {decimal(score.logits[1])}",
+    ]
+    return Bar(label, score.is_next, f"{is_next} is next · {not_next} not", hover="\n".join(lines), behind=1)
 
 
 def say(result: NextSentence) -> str:
-    pair, turned = result.forward, result.backward
-    sentence = (
+    pair = result.forward
+    sentences = [
         f"B follows A with {percent(pair.is_next)}, does not with {percent(pair.not_next)} (logits "
         f"{decimal(pair.logits[0])} for is next, {decimal(pair.logits[1])} for is not next, in this order); "
-        f"the other way round, A follows B with {percent(turned.is_next)}."
-    )
+        f"the other way round, A follows B with {percent(result.backward.is_next)}."
+    ]
     if len(result.candidates) > 1:
         best = result.candidates[0]
-        mine = "B itself" if result.rank == 1 else f"{quote(clip(best.second, 60))}, and B comes {ordinal(result.rank)}"
-        sentence += f" Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {mine}."
-    return " ".join([sentence, *beyond_limit(result.left_out)])
+        first = "B itself"
+        if result.rank > 1:
+            first = f"{quote(clip(best.second, 60))}, and B comes {ordinal(result.rank)}"
+        sentences.append(f"Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {first}.")
+    return " ".join([*sentences, *beyond_limit(result.left_out)])
 
 
 def ordinal(rank: int) -> str:
     """2nd, 3rd, 11th."""
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th") if rank % 100 not in (11, 12, 13) else "th"
+    if rank % 100 in (11, 12, 13):
+        return f"{rank}th"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
     return f"{rank}{ending}"

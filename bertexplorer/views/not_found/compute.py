@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from bertexplorer.answers.bootstrap import Interval, interval
 from bertexplorer.answers.uploads import check_given
@@ -145,19 +146,23 @@ def measure(
     collection: Collection, orders: Sequence[Sequence[int]], orders_by_words: Sequence[Sequence[int]], top: int
 ) -> tuple[Metric, ...]:
     """Found among the first *top*; MRR and nDCG of the first ten."""
-    names = (f"found in {top}", "MRR@10", "nDCG@10")
-    values = []
-    for found in (orders, orders_by_words):
-        each = []
-        for order, relevant in zip(found, collection.relevant, strict=True):
+
+    def by_query(searched: Sequence[Sequence[int]]) -> Float[np.ndarray, "q 3"]:
+        """The three numbers for each query."""
+        rows = []
+        for order, relevant in zip(searched, collection.relevant, strict=True):
             grades = [relevant.get(passage, 0.0) for passage in order]
-            each.append((float(any(grades[:top])), reciprocal_rank(grades), ndcg(grades, list(relevant.values()))))
-        values.append(np.array(each))
-    own, words = values
-    return tuple(
-        Metric(name, float(own[:, i].mean()), interval(own[:, i]), float(words[:, i].mean()))
-        for i, name in enumerate(names)
-    )
+            is_found = float(any(grades[:top]))
+            rows.append((is_found, reciprocal_rank(grades), ndcg(grades, list(relevant.values()))))
+        return np.array(rows)
+
+    own = by_query(orders)
+    words = by_query(orders_by_words)
+    metrics = []
+    for i, name in enumerate((f"found in {top}", "MRR@10", "nDCG@10")):
+        value = float(own[:, i].mean())
+        metrics.append(Metric(name, value, interval(own[:, i]), by_words=float(words[:, i].mean())))
+    return tuple(metrics)
 
 
 def rows(result: NotFound) -> list[dict[str, object]]:

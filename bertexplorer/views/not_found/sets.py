@@ -57,6 +57,7 @@ GAP = {"my neighbour is too loud": "From ten in the evening on the police may be
 
 
 def handbook() -> list[NumberedRow]:
+    """Each question with its passage, then the passages that answer none."""
     answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
     rows: list[dict[str, object]] = [{"query": query, "passage": passage} for query, passage in answered.items()]
     rows += [{"query": "", "passage": passage, "relevance": 0} for passage in (*VERSIONS, *OF_NAMES, *OF_FORMS)]

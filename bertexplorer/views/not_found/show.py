@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bertexplorer.answers.bootstrap import compare_paired
-from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, key
+from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, Tone, key
 from bertexplorer.charts.style import clip, count, join_names, percent
 from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss
 from bertexplorer.views.not_found.compute import NEAREST, NotFound
@@ -61,30 +61,19 @@ SAID = {  # of a miss
 
 
 def draw(result: NotFound) -> Figure:
-    metrics = [
-        Bar(
-            metric.name,
-            metric.value,
-            percent(metric.value),
-            low=metric.interval.low,
-            high=metric.interval.high,
-            ticks=[Tick(metric.by_words, "orange")],
-        )
-        for metric in result.metrics
-    ]
+    metrics = []
+    for metric in result.metrics:
+        low, high = metric.interval
+        ticks = [Tick(metric.by_words, "orange")]
+        metrics.append(Bar(metric.name, metric.value, percent(metric.value), low=low, high=high, ticks=ticks))
     legend = key(("━", "grey", "95 % interval"), ("┃", "orange", "search by words (BM25)"))
     panels = [Panel([Bars(metrics, high=1, unit="share"), legend])]
-    causes = [
-        Bar(
-            cause,
-            found,
-            f"{found:,}",
-            "grey" if cause == UNEXPLAINED else "blue",
-            hover=SAID[cause],
-        )
-        for cause in (*CAUSES, UNEXPLAINED)
-        if (found := result.count(cause))
-    ]
+    causes = []
+    for cause in (*CAUSES, UNEXPLAINED):
+        misses = result.count(cause)
+        if misses:
+            tone: Tone = "grey" if cause == UNEXPLAINED else "blue"
+            causes.append(Bar(cause, misses, f"{misses:,}", tone, hover=SAID[cause]))
     if causes:
         panels.append(Panel([Bars(causes)], title="Why it was not found"))
     return Figure(panels)
@@ -100,7 +89,10 @@ def say(result: NotFound) -> str:
         f"{percent(found.interval.low)} to {percent(found.interval.high)}); a search by words finds "
         f"{percent(found.by_words)}."
     ]
-    causes = [f"{result.count(cause):,} {cause}" for cause in (*CAUSES, UNEXPLAINED) if result.count(cause)]
+    causes = []
+    for cause in (*CAUSES, UNEXPLAINED):
+        if result.count(cause):
+            causes.append(f"{result.count(cause):,} {cause}")
     if causes:
         sentences.append(f"Causes of the misses: {join_names(causes)}.")
     if len(result.misses) < queries - result.found:
@@ -119,12 +111,14 @@ def compare(first: NotFound, second: NotFound) -> str:
     share."""
     if first.collection != second.collection or first.top != second.top:
         return ""
-    ours, theirs = (np.array([rank <= result.top for rank in result.ranks], float) for result in (first, second))
-    paired = compare_paired(ours, theirs)
-    pairs = zip(first.nearest, second.nearest, strict=True)
-    shared = [len(set(one) & set(other)) / len(one) for one, other in pairs]
+    first_found = np.array([rank <= first.top for rank in first.ranks], float)
+    second_found = np.array([rank <= second.top for rank in second.ranks], float)
+    paired = compare_paired(first_found, second_found)
+    shared = []
+    for ours, theirs in zip(first.nearest, second.nearest, strict=True):
+        shared.append(len(set(ours) & set(theirs)) / len(ours))
     return (
-        f"Only the first finds {paired.only_first:,} of the {len(ours):,} answers, only the second "
+        f"Only the first finds {paired.only_first:,} of the {len(first.ranks):,} answers, only the second "
         f"{paired.only_second:,}: {paired.verdict('finds more')}. Of the first {NEAREST} passages they "
         f"share {percent(float(np.mean(shared)))} on average."
     )
@@ -144,12 +138,18 @@ def cases(result: NotFound, *others: NotFound) -> dict[str, Any]:
 
 
 def row(result: NotFound, miss: Miss, others: tuple[NotFound, ...]) -> dict[str, Any]:
-    query, passage = result.collection.queries[miss.query], result.collection.passages[miss.passage]
+    """A row of the table: a miss, with the rank that the *others* give its passage if they searched the same
+    collection."""
+    query = result.collection.queries[miss.query]
+    passage = result.collection.passages[miss.passage]
     undone = f"rank {miss.after:,}: {miss.what}" if miss.what else ""
-    theirs = []
+    theirs: list[dict[str, Any] | None] = []
     for other in others:
         rank = other.ranks[miss.query] if other.collection == result.collection else 0
-        theirs.append({"answer": f"rank {rank:,}", "right": rank <= other.top, "score": float(rank)} if rank else None)
+        if rank:
+            theirs.append({"answer": f"rank {rank:,}", "right": rank <= other.top, "score": float(rank)})
+        else:
+            theirs.append(None)
     return {
         "line": miss.query + 1,
         "category": miss.cause,

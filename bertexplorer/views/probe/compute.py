@@ -99,6 +99,7 @@ class Probe:
 
 
 def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " layers"]:
+    """The standard deviation over the seeds; 0 for a single one."""
     deviations = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
     return np.round(deviations, 12)  # of equal values exactly 0
 
@@ -125,37 +126,45 @@ def run(
 
 
 def run_probes(name: str, data: ProbeData, vectors: Float[np.ndarray, "layers n d"], seeds: int) -> Probe:
-    """The probes of all layers and seeds. Between two fits the work can be stopped."""
+    """The probes of all layers and seeds. Reports its progress; between two fits the work can be stopped."""
     labels = tuple(sorted({example.label for example in data.examples}))
     targets = np.array([labels.index(example.label) for example in data.examples])
     documents = [example.document for example in data.examples]
+    types = np.array(data.types)
     size = len(vectors)
     count = len(targets)
-    unconverged = 0
-    done = 0
     accuracies, controls = np.zeros((2, size, seeds))
     predicted = np.full((size, seeds, count), -1)
     margins = np.full((size, seeds, count), np.nan)
     majorities, known, recurring = np.zeros((3, seeds))
-    types = np.array(data.types)
-    progress.report(0, total := 2 * seeds * size * count)
+    unconverged = 0
+    done = 0
+    total = 2 * seeds * size * count
+    progress.report(done, total)
     for seed in range(seeds):
+        # 1. What this split holds out, of the task and of its control.
         held_out = held_out_rows(targets, documents, seed)
         majorities[seed] = np.bincount(targets[held_out]).max() / held_out.sum()
+        known[seed] = np.isin(types[held_out], types[~held_out]).mean()
         control_targets = control_labels(targets, data.types, seed)
         control_held_out = control_held_out_rows(data.types, held_out.sum(), seed)
-        known[seed], recurring[seed] = (np.isin(types[out], types[~out]).mean() for out in (held_out, control_held_out))
+        recurring[seed] = np.isin(types[control_held_out], types[~control_held_out]).mean()
         for layer in range(size):
+            # 2. Two fits at each layer.
             layer_vectors = vectors[layer].astype(np.float64)
             task = fit(layer_vectors, targets, held_out, len(labels))
             progress.check()
             control = fit(layer_vectors, control_targets, control_held_out, len(labels))
-            predicted[layer, seed, held_out] = answers = task.probabilities.argmax(axis=1)
+            unconverged += (not task.converged) + (not control.converged)
+            # 3. How often each is right.
+            answers = task.probabilities.argmax(axis=1)
+            control_answers = control.probabilities.argmax(axis=1)
+            predicted[layer, seed, held_out] = answers
             margins[layer, seed, held_out] = margin(task.probabilities, targets[held_out])
             accuracies[layer, seed] = (answers == targets[held_out]).mean()
-            controls[layer, seed] = (control.probabilities.argmax(axis=1) == control_targets[control_held_out]).mean()
-            unconverged += (not task.converged) + (not control.converged)
-            progress.report(done := done + 2 * count, total)
+            controls[layer, seed] = (control_answers == control_targets[control_held_out]).mean()
+            done += 2 * count
+            progress.report(done, total)
     return Probe(
         name=name,
         unit=data.unit,
@@ -202,31 +211,33 @@ def rows(result: Probe) -> list[dict[str, object]]:
         for layer in range(len(result.accuracy))
     ]
     empty = dict.fromkeys(layers[0], "")
-    return [*layers, *({**empty, "line": unusable.line, "problem": unusable.what} for unusable in result.unusable)]
+    unusable = [{**empty, "line": problem.line, "problem": problem.what} for problem in result.unusable]
+    return [*layers, *unusable]
 
 
 def mistake_rows(result: Probe) -> list[dict[str, object]]:
     """A row for each layer and each row of the file that its probe got wrong where it was held out, with the most
     frequent wrong answer. *wrong* of the *held_out* splits are wrong."""
-    found: list[dict[str, object]] = []
+    mistakes: list[dict[str, object]] = []
     for layer, predicted in enumerate(result.predicted):
         for i, example in enumerate(result.examples):
             answers = [result.labels[k] for k in predicted[:, i] if k >= 0]
             wrong = Counter(answer for answer in answers if answer != example.label)
-            if wrong:
-                found.append(
-                    {
-                        "layer": layer,
-                        "line": example.line,
-                        "text": example.text,
-                        "word": example.word,
-                        "label": example.label,
-                        "answer": wrong.most_common(1)[0][0],
-                        "wrong": wrong.total(),
-                        "held_out": len(answers),
-                    }
-                )
-    return found
+            if not wrong:
+                continue
+            mistakes.append(
+                {
+                    "layer": layer,
+                    "line": example.line,
+                    "text": example.text,
+                    "word": example.word,
+                    "label": example.label,
+                    "answer": wrong.most_common(1)[0][0],
+                    "wrong": wrong.total(),
+                    "held_out": len(answers),
+                }
+            )
+    return mistakes
 
 
 def tables(result: Probe) -> dict[str, list[dict[str, object]]]:

@@ -50,14 +50,17 @@ def held_out_rows(labels: Int[np.ndarray, " n"], documents: Sequence[str], seed:
     is none."""
     from sklearn.model_selection import GroupShuffleSplit
 
-    all_labels, fallback = set(labels.tolist()), None
+    all_labels = set(labels.tolist())
+    fallback = None
     for _, test in GroupShuffleSplit(DRAWS, test_size=HELD_OUT, random_state=seed).split(labels, groups=documents):
         held_out = np.zeros(len(labels), dtype=bool)
         held_out[test] = True
-        if set(labels[~held_out].tolist()) == all_labels:
-            if set(labels[held_out].tolist()) == all_labels:
-                return held_out
-            fallback = held_out if fallback is None else fallback
+        if set(labels[~held_out].tolist()) != all_labels:
+            continue
+        if set(labels[held_out].tolist()) == all_labels:
+            return held_out
+        if fallback is None:
+            fallback = held_out
     if fallback is None:
         raise ExplorerError(
             "The documents cannot be split so that training has every label. Give each label more documents."
@@ -103,8 +106,8 @@ def fit(
     trained_labels = np.unique(labels[~held_out])
     if len(trained_labels) == 1:  # of a control task with few types
         probabilities[:, trained_labels[0]] = 1
-        return Fit(probabilities, True)
+        return Fit(probabilities, converged=True)
     probe = make_pipeline(StandardScaler(), LogisticRegression(C=STRENGTH, max_iter=STEPS))
     probe.fit(vectors[~held_out], labels[~held_out])
     probabilities[:, trained_labels] = probe.predict_proba(vectors[held_out])
-    return Fit(probabilities, int(probe[-1].n_iter_.max()) < STEPS)
+    return Fit(probabilities, converged=int(probe[-1].n_iter_.max()) < STEPS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,12 @@ class ProbeData:
     left_out: int  # rows beyond the requested number
 
 
-LocatedRow = tuple[ProbeRow, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
+class LocatedRow(NamedTuple):
+    """A row, and where its word or sentence is in its tokens."""
+
+    example: ProbeRow
+    encoding: Encoding
+    positions: tuple[int, ...]  # of the tokens whose vectors are averaged
 
 
 def built_in(task: Task) -> list[NumberedRow]:
@@ -84,34 +89,43 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[NumberedRow], most: int) ->
     # 2. Those whose label can be both learned and tested, and a sample of them.
     located, dropped = drop_lone_labels(located)
     unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
+    labels = [row.example.label for row in located]
     order = np.random.default_rng(0).permutation(len(located)).tolist()
-    sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most, order)]
-    check_trainable([example for example, _, _ in sampled], unusable)
+    sampled = [located[i] for i in balanced_sample(labels, most, order)]
+    check_trainable([row.example for row in sampled], unusable)
     # 3. Their words, or sentences, as the checkpoint tells them apart.
-    examples, encodings, positions = zip(*sampled, strict=True)
-    types = [example.word or example.text for example in examples]
+    types = [row.example.word or row.example.text for row in sampled]
     if is_uncased(checkpoint.tokenizer):
         types = [name.casefold() for name in types]
-    return ProbeData(unit, examples, encodings, positions, tuple(types), tuple(unusable), len(located) - len(sampled))
+    return ProbeData(
+        unit=unit,
+        examples=tuple(row.example for row in sampled),
+        encodings=tuple(row.encoding for row in sampled),
+        positions=tuple(row.positions for row in sampled),
+        types=tuple(types),
+        unusable=tuple(unusable),
+        left_out=len(located) - len(sampled),
+    )
 
 
 def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[RowProblem]]:
     """(the rows whose label can be both learned and tested, the others); all and none if fewer than two labels can."""
     documents: dict[str, set[str]] = {}
-    for example, _, _ in located:
-        documents.setdefault(example.label, set()).add(example.document)
-    in_several = {label for label, found in documents.items() if len(found) > 1}
+    for row in located:
+        documents.setdefault(row.example.label, set()).add(row.example.document)
+    in_several = {label for label, names in documents.items() if len(names) > 1}
     if len(in_several) < 2:
         return located, []
-    kept, dropped = [], []
+    usable = []
+    dropped = []
     for row in located:
-        example = row[0]
-        if example.label in in_several:
-            kept.append(row)
+        label = row.example.label
+        if label in in_several:
+            usable.append(row)
         else:
-            why = f"has the label {example.label!r:.40}, which occurs in no other document"
-            dropped.append(RowProblem(example.line, why))
-    return kept, dropped
+            why = f"has the label {label!r:.40}, which occurs in no other document"
+            dropped.append(RowProblem(row.example.line, why))
+    return usable, dropped
 
 
 def unit_of(rows: Sequence[NumberedRow]) -> Unit:
@@ -128,11 +142,11 @@ def unit_of(rows: Sequence[NumberedRow]) -> Unit:
     return "word" if "word" in columns else "sentence"
 
 
-def locate_row(
-    tokenizer: Tokenizer, unit: Unit, line: int, cells: RowCells
-) -> tuple[ProbeRow, Encoding, tuple[int, ...]]:
-    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
-    text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
+def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: RowCells) -> LocatedRow:
+    """A row with its tokens. Raises UnusableRow for a text that cannot be read as a whole, and for a word that is not
+    in it."""
+    text = first_cell(cells, *TEXTS)
+    label = first_cell(cells, "label")
     try:
         encoding = tokenizer.encode(Text(text))
     except ExplorerError as error:
@@ -140,27 +154,42 @@ def locate_row(
     if encoding.left_out:
         size = len(encoding) + encoding.left_out
         raise UnusableRow(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
-    word = first_cell(cells, "word") if unit == "word" else ""
-    start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
-    positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
+    word = ""
+    start, end = 0, len(encoding.texts[0])
+    positions = tuple(range(len(encoding)))
+    if unit == "word":
+        word = first_cell(cells, "word")
+        start, end = find_word(tokenizer, encoding.texts[0], word, cells)
+        positions = piece_positions(encoding, Span(0, start, end))
     if all(encoding.special[i] for i in positions):
-        raise UnusableRow(
-            "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
-        )
-    document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
-    return ProbeRow(line, encoding.texts[0], word, label, document, start, end), encoding, positions
+        if word:
+            raise UnusableRow(f"has the word {word!r:.40}, outside the vocabulary")
+        raise UnusableRow("is outside the vocabulary")
+    documents = [cell_text(cells.get(column)) for column in DOCUMENTS]
+    example = ProbeRow(
+        line=line,
+        text=encoding.texts[0],
+        word=word,
+        label=label,
+        document=next(filter(None, documents), f"text {text}"),
+        start=start,
+        end=end,
+    )
+    return LocatedRow(example, encoding, positions)
 
 
 def find_word(tokenizer: Tokenizer, text: str, word: str, cells: RowCells) -> tuple[int, int]:
     """The characters of the nth occurrence of *word* as a whole word. Raises UnusableRow if it is not there."""
-    nth = cell_text(cells.get("nth")) or "1"
-    if not (nth.isascii() and nth.isdigit() and int(nth[:6]) >= 1):
-        raise UnusableRow(f"has nth = {nth!r:.40}; wanted a whole number from 1")
+    typed = cell_text(cells.get("nth")) or "1"
+    is_number = typed.isascii() and typed.isdigit()
+    nth = int(typed[:6]) if is_number else 0  # no text has a word a million times
+    if nth < 1:
+        raise UnusableRow(f"has nth = {typed!r:.40}; wanted a whole number from 1")
     spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
-    if len(spans) < int(nth[:6]):
+    if len(spans) < nth:
         times = counted(len(spans), "time")
-        raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
-    return spans[int(nth[:6]) - 1]
+        raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {typed:.6}")
+    return spans[nth - 1]
 
 
 def check_trainable(examples: Sequence[ProbeRow], unusable: Sequence[RowProblem]) -> None:

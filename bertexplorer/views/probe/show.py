@@ -64,14 +64,21 @@ VARIED = 10  # different words below which any probe can memorise them
 
 def draw(result: Probe) -> Figure:
     steps = ["in", *map(str, range(1, len(result.accuracy)))]
+    level = f"majority {share(result.majority)}"
+    majority = Line(
+        "majority",
+        [result.majority] * len(steps),
+        end=level,
+        tone="grey",
+        dash="dot",
+        hover=[level] * len(steps),
+        look="line",
+    )
     lines = [
         line(result, "probe", result.accuracy, result.deviation, "blue"),
         line(result, "control task", result.control, result.control_deviation, "orange"),
+        majority,
     ]
-    level = f"majority {share(result.majority)}"
-    lines.append(
-        Line("majority", [result.majority] * len(steps), level, "grey", "dot", [level] * len(steps), look="line")
-    )
     return Figure([Panel([Lines(steps, lines, high=1, unit="share")], x="after layer")])
 
 
@@ -79,15 +86,18 @@ def line(result: Probe, name: str, mean: Any, deviation: Any, tone: Tone) -> Lin
     """The mean over the seeds at each layer, with its deviation."""
     end = f"{name.partition(' ')[0]} {share(float(mean[-1]))}"
     hovers = [hover(result, layer, name, mean, deviation) for layer in range(len(mean))]
-    low, high = np.maximum(mean - deviation, 0), np.minimum(mean + deviation, 1)
+    low = np.maximum(mean - deviation, 0)
+    high = np.minimum(mean + deviation, 1)
     return Line(name, mean, end, tone, hover=hovers, low=low, high=high)
 
 
 def hover(result: Probe, layer: int, name: str, mean: Any, deviation: Any) -> str:
-    each = result.accuracies if name == "probe" else result.controls
+    """What the pointer shows of the line *name* at a layer."""
+    by_seed = result.accuracies if name == "probe" else result.controls
     lines = [f"{layer_name(layer)}, {name}: {share(float(mean[layer]))}"]
-    if each.shape[1] > 1:
-        lines.append(f"± {100 * deviation[layer]:.1f} points; seeds: {', '.join(share(float(v)) for v in each[layer])}")
+    if by_seed.shape[1] > 1:
+        seeds = ", ".join(share(float(value)) for value in by_seed[layer])
+        lines.append(f"± {100 * deviation[layer]:.1f} points; seeds: {seeds}")
     lines.append(f"selectivity {points(result, layer)} points")
     return "\n".join(lines)
 
@@ -99,17 +109,22 @@ def points(result: Probe, layer: int) -> str:
 
 def say(result: Probe) -> str:
     """The best layer with its accuracy, compared with the input, the majority label and the control task."""
-    best, seeds = result.best, result.accuracies.shape[1]
+    best = result.best
+    seeds = result.accuracies.shape[1]
     names = [quote(clip(label, 30)) for label in result.labels[:NAMED]]
     if len(result.labels) > NAMED:
         names.append(f"{len(result.labels) - NAMED} more labels")
-    best_layer = f"layer {best} of {len(result.accuracy) - 1}" if best else "the input of the first layer"
-    spread = f" (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)" if seeds > 1 else ""
-    against = f"{share(float(result.accuracy[0]))} from the input and " if best else ""
+    place = "the input of the first layer"
+    against = f"{share(result.majority)} for the most frequent label"
+    if best:
+        place = f"layer {best} of {len(result.accuracy) - 1}"
+        against = f"{share(float(result.accuracy[0]))} from the input and {against}"
+    held_out = f"the held-out {result.unit}s"
+    if seeds > 1:
+        held_out = f"{held_out} (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)"
     sentences = [
-        f"A linear probe tells {join_names(names)} apart best at {best_layer}: it is right for "
-        f"{share(float(result.accuracy[best]))} of the held-out {result.unit}s{spread}, against {against}"
-        f"{share(result.majority)} for the most frequent label",
+        f"A linear probe tells {join_names(names)} apart best at {place}: it is right for "
+        f"{share(float(result.accuracy[best]))} of {held_out}, against {against}",
         f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
         f"{points(result, best)} points",
     ]
@@ -117,7 +132,7 @@ def say(result: Probe) -> str:
 
 
 def remarks(result: Probe) -> list[str]:
-    """Caveats about the rows and the fits."""
+    """Caveats about the rows and the fits, without the full stops."""
     sentences = []
     if len(result.examples) < FEW:
         sentences.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
@@ -126,10 +141,10 @@ def remarks(result: Probe) -> list[str]:
     if result.types < VARIED:
         sentences.append(f"With {count(result.types, f'different {result.unit}')} the control says little")
     elif result.recurring < RECURRING:
-        few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
-        sentences.append(
-            f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed"
-        )
+        few = f"No {result.unit} of the control recurs"
+        if result.recurring:
+            few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur"
+        sentences.append(f"{few} in training, so its labels must be guessed")
     if result.unusable:
         sentences.append(unusable_note(result.unusable, "used"))
     if result.left_out:
@@ -158,9 +173,10 @@ def compare(first: Probe, second: Probe) -> str:
     if first.examples != second.examples or first.accuracies.shape[1] != second.accuracies.shape[1]:
         return ""
     changes = 100 * (second.accuracies[second.best] - first.accuracies[first.best])
-    spread = f" (± {decimal(float(changes.std(ddof=1)), 1)} over the same splits)" if len(changes) > 1 else ""
-    change = signed(float(changes.mean()), 1)
-    return f"From the best layer of the first to that of the second, the accuracy changes by {change} points{spread}."
+    change = f"{signed(float(changes.mean()), 1)} points"
+    if len(changes) > 1:
+        change = f"{change} (± {decimal(float(changes.std(ddof=1)), 1)} over the same splits)"
+    return f"From the best layer of the first to that of the second, the accuracy changes by {change}."
 
 
 def cases(result: Probe, *others: Probe) -> dict[str, Any]:
@@ -192,10 +208,12 @@ def answers(result: Probe) -> dict[ProbeRow, dict[str, Any]]:
         predictions = [result.labels[k] for k in predicted[:, i] if k >= 0]
         if not predictions:
             continue
-        wrong = Counter(label for label in predictions if label != example.label).most_common(1)
-        answer = wrong[0][0] if wrong else example.label
-        if wrong and wrong[0][1] < len(predictions):
-            answer = f"{answer} ({wrong[0][1]} of {len(predictions)} splits)"
+        answer = example.label
+        wrong = Counter(label for label in predictions if label != example.label)
+        if wrong:
+            answer, splits = wrong.most_common(1)[0]
+            if splits < len(predictions):
+                answer = f"{answer} ({splits} of {len(predictions)} splits)"
         score = round(float(np.nanmean(margins[:, i])), 3)
         by_example[example] = {"answer": answer, "right": not wrong, "score": score}
     return by_example

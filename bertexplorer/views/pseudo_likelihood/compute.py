@@ -68,10 +68,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         log_probabilities[position] = float(row[0, token])
         ranks[position] = 1 + int((row[0] > row[0, token]).sum())
     total = float(np.nansum(log_probabilities))
-    perplexity = math.exp(-total / len(positions))
-    holes = unmasked.ids.count(unmasked.mask_id)
     return PseudoLikelihood(
-        unmasked.tokens, log_probabilities, ranks, total, perplexity, len(positions), unscored, holes
+        tokens=unmasked.tokens,
+        log_probabilities=log_probabilities,
+        ranks=ranks,
+        total=total,
+        perplexity=math.exp(-total / len(positions)),
+        scored=len(positions),
+        unscored=unscored,
+        holes=unmasked.ids.count(unmasked.mask_id),
     )
 
 
@@ -80,15 +85,12 @@ def rows(result: PseudoLikelihood) -> list[dict[str, object]]:
     return [
         {
             "position": i,
-            "token": token,
-            "probability": math.exp(score),
-            "log_probability": float(score),
-            "rank": int(rank),
+            "token": result.tokens[i],
+            "probability": math.exp(result.log_probabilities[i]),
+            "log_probability": float(result.log_probabilities[i]),
+            "rank": int(result.ranks[i]),
         }
-        for i, (token, score, rank) in enumerate(
-            zip(result.tokens, result.log_probabilities, result.ranks, strict=True)
-        )
-        if rank
+        for i in np.flatnonzero(result.ranks).tolist()
     ]
 
 

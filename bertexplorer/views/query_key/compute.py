@@ -106,9 +106,10 @@ def strongest_link(checkpoint: Checkpoint, encoding: Encoding, position: int) ->
 
 
 def query_position(encoding: Encoding) -> int:
-    """The position of the token that looks."""
+    """The position of the token that looks: the first that was picked, else the first mask, else the first word."""
     words = [i for i, special in enumerate(encoding.special) if not special]
-    return [*encoding.picked, *encoding.masked, *words, 0][0]
+    candidates = [*encoding.picked, *encoding.masked, *words, 0]
+    return candidates[0]
 
 
 def rows(result: QueryKey) -> list[dict[str, object]]:
@@ -116,26 +117,28 @@ def rows(result: QueryKey) -> list[dict[str, object]]:
     distance adds in families with relative positions; seen is false outside the window of a local layer, where the
     score counts for nothing. If there are more than MAX_ROWS, only the tokens with the largest weights are listed."""
     size = len(result.query)
-    start = {"layer": result.head.layer + 1, "head": result.head.head + 1, "from": result.tokens[result.position],
-             "from_position": result.position}  # fmt: skip
-    products, scores = result.products, result.scores
-    return [
-        {
-            **start,
-            "to": result.tokens[j],
-            "to_position": j,
-            "dimension": i,
-            "query": float(result.query[i]),
-            "key": float(result.keys[j, i]),
-            "product": float(products[j, i]),
-            **({} if result.distance is None else {"distance": float(result.distance[j])}),
-            "score": float(scores[j]),
-            "weight": float(result.weights[j]),
-            "seen": bool(result.seen[j]),
-        }
-        for j in strongest(result, max(1, MAX_ROWS // size))
-        for i in range(size)
-    ]
+    products = result.products
+    scores = result.scores
+    table = []
+    for j in strongest(result, max(1, MAX_ROWS // size)):
+        for i in range(size):
+            row: dict[str, object] = {
+                "layer": result.head.layer + 1,
+                "head": result.head.head + 1,
+                "from": result.tokens[result.position],
+                "from_position": result.position,
+                "to": result.tokens[j],
+                "to_position": j,
+                "dimension": i,
+                "query": float(result.query[i]),
+                "key": float(result.keys[j, i]),
+                "product": float(products[j, i]),
+            }
+            if result.distance is not None:
+                row["distance"] = float(result.distance[j])
+            row |= {"score": float(scores[j]), "weight": float(result.weights[j]), "seen": bool(result.seen[j])}
+            table.append(row)
+    return table
 
 
 def strongest(result: QueryKey, most: int) -> list[int]:

@@ -86,8 +86,10 @@ def switch(result: QueryKey) -> list[Button]:
     if not result.link or result.link.head == result.head:
         return []
     layer, head = result.link.head
-    words = f"{clip(result.tokens[result.position], LETTERS)} → {clip(result.tokens[result.link.target], LETTERS)}"
-    return [Button(f"Strongest: {result.link.head}, {words}", {"set": {"layer": layer + 1, "head": head + 1}})]
+    source = clip(result.tokens[result.position], LETTERS)
+    target = clip(result.tokens[result.link.target], LETTERS)
+    text = f"Strongest: {result.link.head}, {source} → {target}"
+    return [Button(text, {"set": {"layer": layer + 1, "head": head + 1}})]
 
 
 def mark(result: QueryKey, position: int) -> str:
@@ -106,21 +108,23 @@ def products(result: QueryKey, positions: list[int]) -> Cells:
         for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True)):
             tips.append(f"{result.tokens[j]}, dimension {i}:\n{decimal(q)} × {decimal(k)} = {decimal(q * k)}")
         hover.append(tips)
-    return Cells(names, (), values.round(4), "strong", -most, most, hover=hover, tokens=True)
+    return Cells(names, (), values.round(4), palette="strong", low=-most, high=most, hover=hover, tokens=True)
 
 
 def query(result: QueryKey) -> Cells:
     """The query itself, on its own scale."""
     most = float(np.abs(result.query).max()) or 1.0
-    hover = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
-    return Cells(["query"], (), [result.query.round(4).tolist()], "strong", -most, most, hover=hover, tokens=True)
+    numbers = result.query.round(4).tolist()
+    hover = [f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]
+    return Cells(["query"], (), [numbers], palette="strong", low=-most, high=most, hover=[hover], tokens=True)
 
 
 def weights(result: QueryKey, positions: list[int]) -> Bars:
     """The weight of each token, with its score: the scaled sum of its row."""
     bars = []
     for j in positions:
-        score, weight = decimal(float(result.scores[j])), percent(float(result.weights[j]))
+        score = decimal(float(result.scores[j]))
+        weight = percent(float(result.weights[j]))
         if result.seen[j]:
             total = f"{decimal(float(result.products[j].sum()))} ÷ {result.scale:.2f}{distance(result, j)}"
             hover = f"{result.tokens[j]}: {total} = {score}, weight {weight}"
@@ -140,26 +144,31 @@ def distance(result: QueryKey, position: int) -> str:
 def say(result: QueryKey) -> str:
     """The token with the most attention, and how its score comes about."""
     best = int(result.weights.argmax())
-    row = result.products[best]
-    first = int(np.abs(row).argmax())
-    root = f"√{len(row)}" if result.scale**2 < 2 * len(row) else f"√(3 · {len(row)})"
-    size, token = len(row), quote(clip(result.tokens[result.position], 30))
+    products = result.products[best]
+    size = len(products)
+    root = f"√{size}" if result.scale**2 < 2 * size else f"√(3 · {size})"
+    token = quote(clip(result.tokens[result.position], 30))
     mean = float(result.scores[result.seen].mean())
+    largest = int(np.abs(products).argmax())
     sentences = [
         f"In head {result.head}, {token} gives {percent(float(result.weights[best]))} of its attention to "
-        f"{quote(clip(result.tokens[best], 30))}: {size} products sum to {decimal(float(row.sum()), 1)}, which divided "
-        f"by {root}{distance(result, best)} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the "
-        f"tokens is {decimal(mean, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
+        f"{quote(clip(result.tokens[best], 30))}: {size} products sum to {decimal(float(products.sum()), 1)}, which "
+        f"divided by {root}{distance(result, best)} is a score of {decimal(float(result.scores[best]), 1)}; the mean "
+        f"over the tokens is {decimal(mean, 1)}.",
+        f"Dimension {largest} counts most, with {decimal(float(products[largest]), 1)}.",
     ]
     if result.link and result.link.head != result.head:
-        share, target = percent(result.link.weight), quote(clip(result.tokens[result.link.target], 30))
+        share = percent(result.link.weight)
+        target = quote(clip(result.tokens[result.link.target], 30))
         sentences.append(f"Its strongest look at another word is in head {result.link.head}: {share} to {target}.")
     if not result.picked:
         sentences.append("Press a token to see its query.")
     if result.others:
-        sentences.append(f"{result.others} more picked token{'s are' if result.others > 1 else ' is'} not shown.")
-    if hidden := int((~result.seen).sum()):
-        sentences.append(f"{hidden:,} tokens are outside the window of this layer.")
+        tokens = "token is" if result.others == 1 else "tokens are"
+        sentences.append(f"{result.others} more picked {tokens} not shown.")
+    outside = int((~result.seen).sum())
+    if outside:
+        sentences.append(f"{outside:,} tokens are outside the window of this layer.")
     if len(result.tokens) > DRAWN:
         sentences.append(f"Of {len(result.tokens):,} tokens, the {DRAWN} with the largest weights are drawn.")
     return " ".join([*sentences, *beyond_limit(result.left_out)])

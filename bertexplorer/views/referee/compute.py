@@ -79,6 +79,7 @@ class Referee:
 
     @property
     def random_areas(self) -> Float[np.ndarray, " orders"]:
+        """The mean of each random curve."""
         return np.array([area(self.hidden, line) for line in self.random])
 
     def holds(self, trial: Trial) -> bool:
@@ -104,30 +105,49 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             f"{len(words)} of the words can be hidden besides the mask, [CLS] and [SEP], so there is no order to test. "
             "Type a longer sentence."
         )
+
+    # 1. How many points each curve has
     lines = 2 * len(METHODS) + options.orders
     room = PASS_TOKENS // (lines * len(question.encoding))
     steps = min(options.points, len(words), max(FEWEST, room))
     announce_cost(question, METHODS, groups, STEPS, SAMPLES, lines * (steps - 1) * len(question.encoding))
-    attributions = [
-        attribute(question, method, groups, baseline=BASELINE, steps=STEPS, samples=SAMPLES) for method in METHODS
-    ]
+
+    # 2. The orders in which words are hidden: those of the methods, and random ones
     orders = []
-    for attribution in attributions:
+    group = 1
+    for method in METHODS:
+        attribution = attribute(question, method, groups, baseline=BASELINE, steps=STEPS, samples=SAMPLES)
         scores = np.array([attribution.scores[list(word)].sum() for word in words])
         orders.append(np.argsort(-scores, kind="stable"))
+        group = max(group, attribution.group)
     random = np.random.default_rng(SEED)
     shuffled = [random.permutation(len(words)) for _ in range(options.orders)]
+
+    # 3. The curves, by all orders in one call
     hidden = np.unique(np.linspace(0, len(words), steps + 1).round().astype(np.int64))
-    curves = probabilities(question, words, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
-    pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
+    backwards = [order[::-1] for order in orders]
+    curves = probabilities(question, words, [*orders, *backwards, *shuffled], hidden)
+    trials = []
+    for i, method in enumerate(METHODS):
+        deletion = curves[i]
+        insertion = curves[len(METHODS) + i]
+        trials.append(
+            Trial(
+                method=method,
+                deletion=deletion,
+                insertion=insertion,
+                deletion_area=area(hidden, deletion),
+                insertion_area=area(hidden, insertion),
+            )
+        )
     return Referee(
         target=question.target,
         answer=question.answer,
         count=len(words),
         hidden=hidden,
-        trials=tuple(Trial(method, a, b, area(hidden, a), area(hidden, b)) for method, a, b in pairs),
+        trials=tuple(trials),
         random=curves[2 * len(METHODS) :],
-        group=max(attribution.group for attribution in attributions),
+        group=group,
         left_out=question.encoding.left_out,
         scored=question.readout.scored,
         caveats=question.caveats,
@@ -156,26 +176,30 @@ def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:
 
 def rows(result: Referee) -> list[dict[str, object]]:
     """A row for each point of each curve. Random orders are counted from 1 and have no insertion of their own."""
-    areas = result.random_areas.tolist()
-    lines = [
-        *((t.method, "deletion", t.deletion, t.deletion_area) for t in result.trials),
-        *((t.method, "insertion", t.insertion, t.insertion_area) for t in result.trials),
-        *((f"random {i}", "deletion", *line) for i, line in enumerate(zip(result.random, areas, strict=True), 1)),
-    ]
-    return [
-        {
-            "order": order,
-            "curve": curve,
-            "hidden": int(hidden),
-            "of": result.count,
-            "score" if result.scored else "probability": float(p),
-            "area": mean,
-            "target": result.target,
-            "answer": result.answer,
-        }
-        for order, curve, line, mean in lines
-        for hidden, p in zip(result.hidden, line, strict=True)
-    ]
+    table: list[dict[str, object]] = []
+
+    def add(order: str, curve: str, values: Float[np.ndarray, " p"], mean: float) -> None:
+        for hidden, value in zip(result.hidden, values, strict=True):
+            table.append(
+                {
+                    "order": order,
+                    "curve": curve,
+                    "hidden": int(hidden),
+                    "of": result.count,
+                    "score" if result.scored else "probability": float(value),
+                    "area": mean,
+                    "target": result.target,
+                    "answer": result.answer,
+                }
+            )
+
+    for trial in result.trials:
+        add(trial.method, "deletion", trial.deletion, trial.deletion_area)
+    for trial in result.trials:
+        add(trial.method, "insertion", trial.insertion, trial.insertion_area)
+    for i, (values, mean) in enumerate(zip(result.random, result.random_areas.tolist(), strict=True), 1):
+        add(f"random {i}", "deletion", values, mean)
+    return table
 
 
 class Facts(facts.Facts[Referee]):

@@ -114,14 +114,14 @@ def line(result: Referee, name: str, end: str, share: np.ndarray, values: np.nda
 
 def say(result: Referee) -> str:
     """The most informative method, compared with the mean of random orders, and the methods that beat all of those."""
-    first, start = result.trials[0].deletion, begin(result.answer)
+    curve = result.trials[0].deletion  # all begin with the whole text and end with all words hidden
     chance = float(result.random_areas.mean())
     best = max(result.trials, key=gap)
     holding = [trial.method for trial in result.trials if result.holds(trial)]
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
-        f"{capital(start)} {measure(float(first[0]), result.scored)} in the whole text and "
-        f"{measure(float(first[-1]), result.scored)} with all {result.count} words hidden.",
+        f"{capital(begin(result.answer))} {measure(float(curve[0]), result.scored)} in the whole text and "
+        f"{measure(float(curve[-1]), result.scored)} with all {result.count} words hidden.",
         f"The order of {best.method} is the best: {measure(best.deletion_area, result.scored)} on average while its "
         f"first words are hidden, {measure(best.insertion_area, result.scored)} while they are shown; with a random "
         f"order, {measure(chance, result.scored)}.",
@@ -130,12 +130,10 @@ def say(result: Referee) -> str:
         sentences.append(
             f"Better than each of {len(result.random)} random orders (shaded), both ways: {join_names(holding)}."
         )
-    if failing:
-        sentences.append(
-            f"Not better: {join_names(failing)}."
-            if holding
-            else f"No method beats all {len(result.random)} random orders (shaded) both ways."
-        )
+        if failing:
+            sentences.append(f"Not better: {join_names(failing)}.")
+    else:
+        sentences.append(f"No method beats all {len(result.random)} random orders (shaded) both ways.")
     if result.hidden.size <= result.count:
         sentences.append(f"The curves have {result.hidden.size} points, not one for each word.")
     if result.group > 1:
@@ -144,4 +142,5 @@ def say(result: Referee) -> str:
 
 
 def gap(trial: Trial) -> float:
+    """How much an order tells important words from others."""
     return trial.insertion_area - trial.deletion_area

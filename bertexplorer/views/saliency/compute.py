@@ -109,33 +109,36 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def sum_over_units(attribution: Attribution, groups: Sequence[Unit]) -> Attribution:
     """The scores of units: the sums over their tokens, among which a unit's score and its error were shared."""
-    scores, errors = np.array([attribution.scores[list(unit.positions)].sum() for unit in groups]), attribution.errors
-    if errors is not None:
-        errors = np.array([errors[list(unit.positions)].sum() for unit in groups])
-    return replace(attribution, scores=scores, errors=errors)
+
+    def sums(values: Float[np.ndarray, " t"]) -> Float[np.ndarray, " u"]:
+        return np.array([values[list(unit.positions)].sum() for unit in groups])
+
+    errors = None if attribution.errors is None else sums(attribution.errors)
+    return replace(attribution, scores=sums(attribution.scores), errors=errors)
 
 
 def rows(result: Saliency) -> list[dict[str, object]]:
     """A row for each method and unit."""
-    return [
-        {
-            "method": attribution.method,
-            "position": unit.positions[0],
-            "token": unit.label,
-            "special": unit.special,
-            "score": float(score),
-            "share": float(share),
-            "target": result.target,
-            "answer": result.answer,
-            "value": result.value,
-            "completeness_error": attribution.completeness.error if attribution.completeness else "",
-            "standard_error": "" if attribution.errors is None else float(attribution.errors[i]),
-        }
-        for attribution in result.attributions
-        for i, (unit, score, share) in enumerate(
-            zip(result.units, attribution.scores, shares(attribution), strict=True)
-        )
-    ]
+    table: list[dict[str, object]] = []
+    for attribution in result.attributions:
+        share = shares(attribution)
+        for i, unit in enumerate(result.units):
+            table.append(
+                {
+                    "method": attribution.method,
+                    "position": unit.positions[0],
+                    "token": unit.label,
+                    "special": unit.special,
+                    "score": float(attribution.scores[i]),
+                    "share": float(share[i]),
+                    "target": result.target,
+                    "answer": result.answer,
+                    "value": result.value,
+                    "completeness_error": attribution.completeness.error if attribution.completeness else "",
+                    "standard_error": "" if attribution.errors is None else float(attribution.errors[i]),
+                }
+            )
+    return table
 
 
 def shares(attribution: Attribution) -> Float[np.ndarray, " n"]:

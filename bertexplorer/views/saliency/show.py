@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertexplorer.answers.attribution import Attribution
+from bertexplorer.answers.attribution import Attribution, Completeness
 from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Mark, Panel, StyledWords, TextLines, Tone
 from bertexplorer.charts.style import (
     begin,
@@ -83,18 +83,20 @@ def drawn_units(result: Saliency) -> list[int]:
 
 
 def bars(result: Saliency) -> Panel:
+    """A bar for each unit, by the only method."""
     (attribution,) = result.attributions
     units = drawn_units(result)
     drawn = []
     for i, said in zip(units, hover(result, attribution, units), strict=True):
-        unit, score = result.units[i], float(attribution.scores[i])
+        unit = result.units[i]
+        score = float(attribution.scores[i])
         tone: Tone = "blue" if score >= 0 else "orange"
-        drawn.append(Bar(unit.label, score, number(attribution, score), tone, said, faint=unit.special))
-    title = f"share of what {attention_source(result)} takes in" if attribution.method in SHARES else ""
+        drawn.append(Bar(unit.label, score, number(attribution, score), tone, hover=said, faint=unit.special))
     marks: list[Mark] = [Bars(drawn, tokens=True)]
-    if not title:
-        marks.append(directions(result, "" if result.readout.scored else ", in nats"))
-    return Panel(marks, heading(title, result))
+    if attribution.method in SHARES:
+        return Panel(marks, heading(f"share of what {attention_source(result)} takes in", result))
+    marks.append(directions(result, "" if result.readout.scored else ", in nats"))
+    return Panel(marks, heading("", result))
 
 
 def columns(result: Saliency) -> Panel:
@@ -110,14 +112,14 @@ def columns(result: Saliency) -> Panel:
         text.append([whole_percent(attribution, share) for share in column])
         tips.append(hover(result, attribution, units))
     cells = Cells(
-        [result.units[i].label for i in units],
-        [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions],
-        root.T,
-        "signed",
-        -most,
-        most,
-        list(zip(*text, strict=True)),
-        list(zip(*tips, strict=True)),
+        rows=[result.units[i].label for i in units],
+        columns=[HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions],
+        values=root.T,
+        palette="signed",
+        low=-most,
+        high=most,
+        text=list(zip(*text, strict=True)),
+        hover=list(zip(*tips, strict=True)),
         tokens=True,
     )
     return Panel([cells, directions(result)], heading("per cent of each method's total", result))
@@ -133,16 +135,13 @@ def heading(title: str, result: Saliency) -> str:
 
 def directions(result: Saliency, unit: str = "") -> TextLines:
     """The meaning of the two signs."""
-    return TextLines(
-        [
-            [
-                StyledWords("◀", "orange"),
-                StyledWords(f" against {result.answer} for "),
-                StyledWords("▶", "blue"),
-                StyledWords(unit),
-            ]
-        ]
-    )
+    line = [
+        StyledWords("◀", "orange"),
+        StyledWords(f" against {result.answer} for "),
+        StyledWords("▶", "blue"),
+        StyledWords(unit),
+    ]
+    return TextLines([line])
 
 
 def attention_source(result: Saliency) -> str:
@@ -154,43 +153,54 @@ def attention_source(result: Saliency) -> str:
     return quote(next(unit.label for unit in result.units if result.position in unit.positions))
 
 
-def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> list[str]:
+def hover(result: Saliency, attribution: Attribution, units: Sequence[int]) -> list[str]:
+    """What the pointer shows of each of *units*."""
     share = shares(attribution)
     tips = []
-    for i in rows:
+    for i in units:
         score = number(attribution, float(attribution.scores[i]))
-        tip = f"{result.units[i].label}, {attribution.method}: {score}"
+        parts = [f"{result.units[i].label}, {attribution.method}: {score}"]
         if attribution.errors is not None:
-            tip += f" ± {decimal(float(attribution.errors[i]), 3)} (standard error)"
+            parts.append(f" ± {decimal(float(attribution.errors[i]), 3)} (standard error)")
         if attribution.method not in SHARES:
-            tip += f", {whole_percent(attribution, float(share[i]))} % of the total"
-        tips.append(tip)
+            parts.append(f", {whole_percent(attribution, float(share[i]))} % of the total")
+        tips.append("".join(parts))
     return tips
 
 
 def number(attribution: Attribution, score: float) -> str:
+    """A score in the unit of its method."""
     return percent(score) if attribution.method in SHARES else signed(score, 2)
 
 
 def whole_percent(attribution: Attribution, share: float) -> str:
-    return signed(100 * share, 0).removeprefix("+" if attribution.method in SHARES else "")
+    """A share of the total without decimals, with a sign if its method has signs."""
+    text = signed(100 * share, 0)
+    return text.removeprefix("+") if attribution.method in SHARES else text
 
 
 def colours(result: Saliency) -> dict[int, float]:
     """Position -> score for the strip, -1 (against the answer) to 1, by the first method."""
     scores = result.attributions[0].scores
     top = float(np.abs(scores).max()) or 1.0
-    return {p: float(score) / top for unit, score in zip(result.units, scores, strict=True) for p in unit.positions}
+    shades = {}
+    for unit, score in zip(result.units, scores.tolist(), strict=True):
+        for position in unit.positions:
+            shades[position] = score / top
+    return shades
 
 
 def say(result: Saliency) -> str:
     """The units that support the answer, by each method, and the completeness of integrated gradients."""
     sentences = [say_value(result)]
-    is_single = len(result.attributions) == 1
-    sentences.append(say_strongest(result, result.attributions[0]) if is_single else say_firsts(result))
-    sentences += [completeness(result, attribution) for attribution in result.attributions if attribution.completeness]
-    sentences += remarks(result)
-    return " ".join(sentences)
+    if len(result.attributions) == 1:
+        sentences.append(say_strongest(result, result.attributions[0]))
+    else:
+        sentences.append(say_firsts(result))
+    for attribution in result.attributions:
+        if attribution.completeness:
+            sentences.append(say_completeness(result, attribution.completeness))
+    return " ".join([*sentences, *remarks(result)])
 
 
 def say_value(result: Saliency) -> str:
@@ -214,12 +224,14 @@ def say_strongest(result: Saliency, attribution: Attribution) -> str:
         name = capital(attention_source(result))
         return f"{name} {way} {join_names(best)}; that is about no answer in particular."
     supporters = f"it rests most on {join_names(best)}" if best else "nothing speaks for it"
-    sentence = f"By {attribution.method} {supporters}"
     lowest = order[-1]
-    if scores[lowest] < 0:
-        opponent = quote(result.units[lowest].label)
-        sentence += f"; {opponent} speaks against it most ({number(attribution, scores[lowest])})"
-    return f"{sentence}."
+    if scores[lowest] >= 0:
+        return f"By {attribution.method} {supporters}."
+    opponent = quote(result.units[lowest].label)
+    return (
+        f"By {attribution.method} {supporters}; {opponent} speaks against it most "
+        f"({number(attribution, scores[lowest])})."
+    )
 
 
 def say_firsts(result: Saliency) -> str:
@@ -233,23 +245,26 @@ def say_firsts(result: Saliency) -> str:
     return f"What speaks for it most is {'; '.join(parts)}."
 
 
-def completeness(result: Saliency, attribution: Attribution) -> str:
+def say_completeness(result: Saliency, completeness: Completeness) -> str:
     """How far the sum of the scores misses the value that it must have."""
-    if attribution.completeness is None:
-        return ""
-    rise, error = attribution.completeness.rise, attribution.completeness.error
+    # 1. That value.
+    change = f"the text changes the {result.readout.number_name} by {signed(completeness.rise, 2)}"
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
-    alone, in_all = (" of one text at a time", " in all") if result.readout.apart else ("", "")
-    sentence = (
-        f"Against {filler} in place of every word{alone}, the text changes the {result.readout.number_name} by "
-        f"{signed(rise, 2)}{in_all}; the scores of integrated gradients add up to that"
-    )
-    if signed(error, 3) == "0":
-        return f"{sentence} within 0.001."
-    off = abs(error / rise) if rise else 1.0
-    part = percent(off).replace("<", "less than") + " of it" if off < 1 else "as large as itself"
-    sentence += f" with an error of {signed(error, 3)}, {part}"
-    return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
+    if result.readout.apart:
+        against = f"Against {filler} in place of every word of one text at a time, {change} in all"
+    else:
+        against = f"Against {filler} in place of every word, {change}"
+    # 2. How far it is missed.
+    error = signed(completeness.error, 3)
+    if error == "0":
+        missed = "within 0.001"
+    else:
+        off = abs(completeness.error / completeness.rise) if completeness.rise else 1.0
+        part = f"{percent(off).replace('<', 'less than')} of it" if off < 1 else "as large as itself"
+        missed = f"with an error of {error}, {part}"
+        if off > OFF:
+            missed = f"{missed}: {completeness.steps} steps are too few"
+    return f"{against}; the scores of integrated gradients add up to that {missed}."
 
 
 def say_samples(attribution: Attribution) -> str:
@@ -276,7 +291,8 @@ def remarks(result: Saliency) -> list[str]:
             )
         if attribution.method == "SHAP" and attribution.samples:
             sentences.append(say_samples(attribution))
-    if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
+    uses_gradients = any(attribution.method in GRADIENTS for attribution in result.attributions)
+    if uses_gradients and result.precision != "fp32":
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:
         sentences.append(f"The {DRAWN} strongest of {len(result.units):,} are drawn.")

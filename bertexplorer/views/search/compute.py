@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -67,6 +67,15 @@ class Hit:
     cosine: float  # with the text, -1 to 1
 
 
+class Nearest(NamedTuple):
+    """The lines that are nearest to a query."""
+
+    lines: list[tuple[float, int]]  # (cosine, index of the line), best first
+    searched: int  # lines
+    indexed: str  # as in Search
+    notes: str  # on lines that were left out
+
+
 @dataclass(frozen=True)
 class Search:
     query: str
@@ -103,27 +112,30 @@ def run(
     pooled = engine.sentence_vectors(checkpoint, [encoding], layer=layer, pooling=options.pooling)
     query = unit_vectors(pooled.numpy())[0]
     if index is None or not lines:
-        best, count, indexed, notes = search_lines(checkpoint, searched, query, layer, options)
+        nearest = search_lines(checkpoint, searched, query, layer, options)
     else:
-        best, count, indexed, notes = search_index(index, checkpoint, searched, query, layer, options)
+        nearest = search_index(index, checkpoint, searched, query, layer, options)
+    hits = []
+    for rank, (cosine, i) in enumerate(nearest.lines, 1):
+        line = searched[i]
+        hits.append(Hit(rank=rank, line=i, text=line.text, label=line.label, cosine=min(1.0, cosine)))
+    notes = []
     if encoding.left_out:
         limit = f"the checkpoint's limit of {len(encoding):,} tokens"
-        notes = f"{encoding.left_out:,} tokens of the text are beyond {limit}. {notes}".strip()
-    notes = f"{notes} {say_prompts(checkpoint, options)}".strip()
-    notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
-    hits = (
-        Hit(rank, i, searched[i].text, searched[i].label, min(1.0, cosine)) for rank, (cosine, i) in enumerate(best, 1)
-    )
+        notes.append(f"{encoding.left_out:,} tokens of the text are beyond {limit}.")
+    notes.append(nearest.notes)
+    notes.append(say_prompts(checkpoint, options))
+    notes.append(departure(checkpoint, options.pooling, layer, lengths=False))
     return Search(
         query=" ".join(part for part in encoding.texts if part),
         hits=tuple(hits),
-        count=count,
+        count=nearest.searched,
         built_in=not lines,
-        indexed=indexed,
+        indexed=nearest.indexed,
         chance=chance(checkpoint, layer, options.pooling, prompt_name(options.line_prompt)),
         layer=layer,
         pooling=options.pooling,
-        notes=notes,
+        notes=" ".join(filter(None, notes)),
     )
 
 
@@ -138,12 +150,14 @@ def say_prompts(checkpoint: Checkpoint, options: Options) -> str:
 
 def search_lines(
     checkpoint: Checkpoint, lines: Sequence[LabelledLine], query: Float[np.ndarray, " d"], layer: int, options: Options
-) -> tuple[list[tuple[float, int]], int, str, str]:
+) -> Nearest:
+    """Search by comparing the query with each line."""
     prompt = prompt_name(options.line_prompt)
-    found, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
-    cosines = unit_vectors(found) @ query
+    vectors, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
+    cosines = unit_vectors(vectors) @ query
     best = np.argsort(-cosines, kind="stable")[: options.top]
-    return [(float(cosines[i]), line_indices[i]) for i in best], len(line_indices), "", notes
+    found = [(float(cosines[i]), line_indices[i]) for i in best]
+    return Nearest(found, searched=len(line_indices), indexed="", notes=notes)
 
 
 def search_index(
@@ -153,25 +167,25 @@ def search_index(
     query: Float[np.ndarray, " d"],
     layer: int,
     options: Options,
-) -> tuple[list[tuple[float, int]], int, str, str]:
+) -> Nearest:
     """Search through the index, which is filled first unless it contains all lines."""
-    before = engine.prompt_of(checkpoint, prompt_name(options.line_prompt))
-    name, indexed = collection(checkpoint, lines, layer, options.pooling, before), "kept"
+    prompt = prompt_name(options.line_prompt)
+    name = collection(checkpoint, lines, layer, options.pooling, engine.prompt_of(checkpoint, prompt))
+    indexed = "kept"
     stored = index.count(name)
     best = index.query(name, query, options.top) if stored else []
     if not best or best[0][1]["of"] != stored:  # empty, or the process that filled it was stopped midway
-        prompt = prompt_name(options.line_prompt)
-        found, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
-        about = {"of": len(line_indices), "notes": notes}
-        index.upsert(
-            name,
-            unit_vectors(found),
-            [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in line_indices],
-        )
-        best = index.query(name, query, options.top)
-        stored = len(line_indices)
+        vectors, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
         indexed = "new"
-    return [(cosine, int(payload["line"])) for cosine, payload in best], stored, indexed, str(best[0][1]["notes"])
+        stored = len(line_indices)
+        payloads: list[dict[str, Any]] = []
+        for i in line_indices:
+            line = lines[i]
+            payloads.append({"line": i, "text": line.text, "label": line.label, "of": stored, "notes": notes})
+        index.upsert(name, unit_vectors(vectors), payloads)
+        best = index.query(name, query, options.top)
+    found = [(cosine, int(payload["line"])) for cosine, payload in best]
+    return Nearest(found, searched=stored, indexed=indexed, notes=str(best[0][1]["notes"]))
 
 
 def collection(
@@ -179,7 +193,9 @@ def collection(
 ) -> str:
     """The name of the collection with the vectors of these lines. It changes with any weight, the precision, the layer,
     the pooling, the checkpoint's own sentence encoder, the prompt *before* each line and any line."""
-    parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling, *([before] if before else [])]
+    parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling]
+    if before:
+        parts.append(before)
     if checkpoint.sentence_encoder:
         parts.append(checkpoint.sentence_encoder.fingerprint)
     digest = sha256("\0".join(parts).encode())

@@ -43,6 +43,7 @@ def draw(result: Search) -> Figure:
 
 
 def hover(hit: Hit) -> str:
+    """What the pointer shows of a result."""
     group = f" ({hit.label})" if hit.label else ""
     return f"{hit.rank}. line {hit.line + 1}{group}\n{clip(hit.text, SHOWN)}\ncosine {decimal(hit.cosine, 3)}"
 

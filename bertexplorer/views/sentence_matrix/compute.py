@@ -86,22 +86,32 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encodings = [encode_pair(checkpoint, pair_of(parts[i], parts[j])) for i, j in pairs]
     logits = np.full((count, count, 2), np.nan)
     logits[tuple(zip(*pairs, strict=True))] = engine.next_sentence_logits(checkpoint, encodings).numpy()
-    names = tuple(visible_side(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
-    return SentenceMatrix(names, logits, len(spans) - count, sum(e.left_out > 0 for e in encodings))
+    names = []
+    for i in range(count):
+        with_another = pairs.index((i, (i + 1) % count))
+        names.append(visible_side(checkpoint, encodings[with_another], 0))
+    return SentenceMatrix(
+        sentences=tuple(names),
+        logits=logits,
+        left_out=len(spans) - count,
+        shortened=sum(encoding.left_out > 0 for encoding in encodings),
+    )
 
 
 def sentence_text(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
     """One sentence as a text of its own; its hidden words stay hidden."""
-    hidden = (
-        Span(0, max(span.start, start) - start, min(span.end, end) - start)
-        for span in text.hidden
-        if span.side == side and span.start < end and start < span.end
-    )
+    hidden = []
+    for span in text.hidden:
+        is_inside = span.side == side and span.start < end and start < span.end
+        if is_inside:
+            hidden.append(Span(0, max(span.start, start) - start, min(span.end, end) - start))
     return Text(read.texts[side][start:end], hidden=tuple(hidden))
 
 
 def pair_of(first: Text, second: Text) -> Text:
-    return Text(first.first, second.first, first.hidden + tuple(span._replace(side=1) for span in second.hidden))
+    """Two sentences as a pair; their hidden words stay hidden."""
+    hidden_in_second = tuple(span._replace(side=1) for span in second.hidden)
+    return Text(first.first, second.first, first.hidden + hidden_in_second)
 
 
 def rows(result: SentenceMatrix) -> list[dict[str, object]]:
@@ -129,8 +139,9 @@ class Facts(facts.Facts[SentenceMatrix]):
     def is_next(self, first: int, second: int) -> float:
         """P(is next) of two sentences by their numbers, 0 to 1."""
         count = len(self._result.sentences)
-        at = facts.zero_based(first, count, "sentence"), facts.zero_based(second, count, "sentence")
-        return float(self._result.matrix[at])
+        i = facts.zero_based(first, count, "sentence")
+        j = facts.zero_based(second, count, "sentence")
+        return float(self._result.matrix[i, j])
 
     def mean_neighbours(self) -> float:
         """Mean P(is next) of the sentences that follow one another, 0 to 1."""

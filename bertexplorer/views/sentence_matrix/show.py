@@ -51,7 +51,9 @@ ROOMY = 5  # sentences up to which cells show the % sign
 def draw(result: SentenceMatrix) -> Figure:
     """A cell for each two sentences; those that are neighbours in the text are framed."""
     count = len(result.sentences)
-    text, hover, neighbours = [], [], []
+    text = []
+    hover = []
+    neighbours = []
     for i, shares in enumerate(result.matrix.tolist()):
         text.append([number(share, count) for share in shares])
         hover.append([pair(result, i, j) for j in range(count)])
@@ -59,8 +61,10 @@ def draw(result: SentenceMatrix) -> Figure:
             neighbours.append((i, i + 1))
     names = [str(i) for i in range(1, count + 1)]
     cells = Cells(names, names, result.matrix, low=0, high=1, text=text, hover=hover, framed=neighbours)
-    unit = "" if count <= ROOMY else ", in per cent"
-    title = f"After the sentence on the left, does the one above follow{unit}? Framed: neighbours in the text"
+    question = "After the sentence on the left, does the one above follow"
+    if count > ROOMY:
+        question = f"{question}, in per cent"
+    title = f"{question}? Framed: neighbours in the text"
     key = [StyledWords(f"{name}. {sentence}") for name, sentence in zip(names, result.sentences, strict=True)]
     return Figure([Panel([cells], title), Panel([TextLines(key)])])
 
@@ -86,16 +90,19 @@ def pair(result: SentenceMatrix, i: int, j: int) -> str:
 
 
 def say(result: SentenceMatrix) -> str:
-    count, matrix = len(result.sentences), result.matrix
-    neighbours, others = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
+    matrix = result.matrix
+    neighbours = float(matrix[result.neighbours].mean())
+    others = float(matrix[result.others].mean())
+    verb = "is" if result.above == 1 else "are"
     i, j = np.unravel_index(int(np.nanargmin(matrix)), matrix.shape)
-    above = f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that"
-    sentence = (
+    sentences = [
         f"Sentences that do follow one another score {percent(neighbours)} on average, all other pairs "
-        f"{percent(others)}; {above}. Least likely ({percent(float(matrix[i, j]))}): "
-        f"{quote(clip(result.sentences[j], 50))} after {quote(clip(result.sentences[i], 50))}."
-    )
-    left_out = result.left_out
-    were = "sentences were" if left_out > 1 else "sentence was"
-    more = [f"{left_out} more {were} not scored."] if left_out else []
-    return " ".join([sentence, *more, *shortened_pairs(result.shortened)])
+        f"{percent(others)}; {result.above} of {len(result.sentences) - 1} neighbours {verb} above that.",
+        f"Least likely ({percent(float(matrix[i, j]))}): {quote(clip(result.sentences[j], 50))} after "
+        f"{quote(clip(result.sentences[i], 50))}.",
+    ]
+    if result.left_out == 1:
+        sentences.append("1 more sentence was not scored.")
+    elif result.left_out:
+        sentences.append(f"{result.left_out} more sentences were not scored.")
+    return " ".join([*sentences, *shortened_pairs(result.shortened)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations, product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -69,7 +69,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     follows another."""
     text = Text.of(text)
     encoding = checkpoint.tokenizer.encode(text)
-    documents, second_documents = split_documents(encoding.texts[0]), split_documents(encoding.texts[1])
+    documents = split_documents(encoding.texts[0])
+    second_documents = split_documents(encoding.texts[1])
     if documents and second_documents:  # the second text continues the last document of the first
         documents = [*documents[:-1], documents[-1] + second_documents[0], *second_documents[1:]]
     if max(map(len, documents), default=0) < 2:
@@ -78,19 +79,24 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             "in a row. Type a paragraph."
         )
     pairs = draw_pairs(documents, options, np.random.default_rng(options.roll))
-    answers, shortened = np.full(len(pairs), np.nan), 0
+    is_next = np.full(len(pairs), np.nan)
+    shortened = 0
     if "next_sentence" in checkpoint.heads:
         encodings = [encode_pair(checkpoint, Text(pair.first, pair.second)) for pair in pairs]
         shortened = sum(encoding.left_out > 0 for encoding in encodings)
         logits = engine.next_sentence_logits(checkpoint, encodings).numpy().astype(np.float64)
-        answers = 1 / (1 + np.exp(logits[:, 1] - logits[:, 0]))
-    return SentencePairs(pairs, answers, shortened)
+        is_next = 1 / (1 + np.exp(logits[:, 1] - logits[:, 0]))
+    return SentencePairs(pairs, is_next, shortened)
 
 
 def split_documents(text: str) -> list[list[str]]:
     """The sentences of each document of *text*. A blank line ends a document, as in a text for pretraining."""
-    parts = re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n"))
-    return [document for part in parts if (document := [part[slice(*span)] for span in sentences(part)])]
+    documents = []
+    for part in re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n")):
+        document = [part[start:end] for start, end in sentences(part)]
+        if document:
+            documents.append(document)
+    return documents
 
 
 def draw_pairs(documents: list[list[str]], options: Options, rng: np.random.Generator) -> tuple[Pair, ...]:
@@ -98,7 +104,8 @@ def draw_pairs(documents: list[list[str]], options: Options, rng: np.random.Gene
     remaining = pairs_by_kind(documents)
     pairs = []
     for _ in range(PAIRS):
-        wrong, same = rng.random() < options.not_next, rng.random() < options.same_document
+        wrong = rng.random() < options.not_next
+        same = rng.random() < options.same_document
         kind = NEXT
         if wrong:
             kind = SAME if same and remaining[SAME] else OTHER
@@ -109,20 +116,34 @@ def draw_pairs(documents: list[list[str]], options: Options, rng: np.random.Gene
 
 def pairs_by_kind(documents: list[list[str]]) -> dict[str, list[Pair]]:
     """Every pair that can be drawn, by its kind. Sentences that are neighbours anywhere count as NEXT."""
-    topics = [sentence for topic in TOPICS.values() for sentence in topic]
-    kinds = {(first, second): OTHER for document in documents for first in document for second in topics}
-    kinds |= {(first, second): SAME for document in documents for first, second in permutations(document, 2)}
-    kinds |= {pair: NEXT for document in documents for pair in pairwise(document)}
-    return {kind: [Pair(*pair, kind) for pair in kinds if kinds[pair] == kind] for kind in (NEXT, OTHER, SAME)}
+    elsewhere = list(chain.from_iterable(TOPICS.values()))
+    kinds: dict[tuple[str, str], str] = {}  # a later kind of the same two sentences takes the place of an earlier one
+    for document in documents:
+        kinds |= dict.fromkeys(product(document, elsewhere), OTHER)
+    for document in documents:
+        kinds |= dict.fromkeys(permutations(document, 2), SAME)
+    for document in documents:
+        kinds |= dict.fromkeys(pairwise(document), NEXT)
+    pairs: dict[str, list[Pair]] = {NEXT: [], OTHER: [], SAME: []}
+    for (first, second), kind in kinds.items():
+        pairs[kind].append(Pair(first, second, kind))
+    return pairs
 
 
 def rows(result: SentencePairs) -> list[dict[str, object]]:
     """One row for each pair, counted from 1. is_next is empty if the checkpoint has no such head."""
-    answers = ["" if np.isnan(p) else float(p) for p in result.is_next]
-    return [
-        {"pair": i, "first": p.first, "second": p.second, "drawn": p.kind, "is_next": answer}
-        for i, (p, answer) in enumerate(zip(result.pairs, answers, strict=True), 1)
-    ]
+    table: list[dict[str, object]] = []
+    for number, (pair, is_next) in enumerate(zip(result.pairs, result.is_next.tolist(), strict=True), 1):
+        table.append(
+            {
+                "pair": number,
+                "first": pair.first,
+                "second": pair.second,
+                "drawn": pair.kind,
+                "is_next": "" if np.isnan(is_next) else is_next,
+            }
+        )
+    return table
 
 
 class Facts(facts.Facts[SentencePairs]):
@@ -142,9 +163,10 @@ class Facts(facts.Facts[SentencePairs]):
 
     def mean(self, kind: str) -> float:
         """Mean P(is next) of the pairs of one kind, 0 to 1."""
-        shares = [
-            float(p) for pair, p in zip(self._result.pairs, self._result.is_next, strict=True) if pair.kind == kind
-        ]
+        shares = []
+        for pair, is_next in zip(self._result.pairs, self._result.is_next.tolist(), strict=True):
+            if pair.kind == kind:
+                shares.append(is_next)
         if not shares:
             raise ExplorerError(
                 f"There is no pair of the kind {kind!r:.60}; there are next, other document, same document."

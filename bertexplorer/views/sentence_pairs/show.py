@@ -57,9 +57,9 @@ def draw(result: SentencePairs) -> Figure:
 def say(result: SentencePairs) -> str:
     count = len(result.pairs)
     true = sum(pair.kind == NEXT for pair in result.pairs)
-    sentence = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
+    sentences = [f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."]
     if np.isnan(result.is_next).any():
-        return sentence + " This checkpoint has no next-sentence head, so it is not asked."
-    return " ".join(
-        [f"{sentence} The checkpoint gets {result.right} of {count} right.", *shortened_pairs(result.shortened)]
-    )
+        sentences.append("This checkpoint has no next-sentence head, so it is not asked.")
+    else:
+        sentences.append(f"The checkpoint gets {result.right} of {count} right.")
+    return " ".join([*sentences, *shortened_pairs(result.shortened)])

@@ -8,7 +8,7 @@ texts (Moeller et al., 2023; see `engine.vector_parts`). What texts of masks hav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -155,18 +155,18 @@ def run(
     encoder = engine.sentence_encoder_of(checkpoint, pooling)
     names = [prompt_name(name) for name in (options.first_prompt, options.second_prompt)]
     prompts = (engine.prompt_of(checkpoint, names[0]), engine.prompt_of(checkpoint, names[1]))
-    sides = [pair.alone(side) for side in (0, 1)]
-    encodings = [encode_sentence(checkpoint, side, name) for side, name in zip(sides, names, strict=True)]
+    encodings = [encode_sentence(checkpoint, pair.alone(side), names[side]) for side in (0, 1)]
     # 1. The rows of both vectors; their products, side by side, sum to the product of the vectors.
-    taken = [
-        engine.token_parts(checkpoint, encoding, pooling, integrate=options.terms == "input words")
-        for encoding in encodings
-    ]
-    first, second = (part.vector for part in taken)
+    taken = []
+    split = []
+    for encoding, prompt in zip(encodings, prompts, strict=True):
+        parts = engine.token_parts(checkpoint, encoding, pooling, integrate=options.terms == "input words")
+        taken.append(parts)
+        split.append(side_parts(checkpoint, encoding, parts, options.merge, len(prompt)))
+    (row_parts, row_vectors), (column_parts, column_vectors) = split
+    first, second = (parts.vector for parts in taken)
     measure = engine.similarity_measure(checkpoint)
     scale = 1.0 if measure == "dot" else float(first.norm() * second.norm()) or 1.0
-    split = [side_parts(checkpoint, encodings[side], taken[side], options.merge, len(prompts[side])) for side in (0, 1)]
-    (row_parts, row_vectors), (column_parts, column_vectors) = split
     if len(row_parts) * len(column_parts) > MAX_CELLS:
         raise ExplorerError(
             f"The texts have {len(row_parts):,} and {len(column_parts):,} words; the table can have {MAX_CELLS:,} "
@@ -178,6 +178,7 @@ def run(
     group, table = compare_all(checkpoint, pair, options.others, pooling, measure, names)
     chance, notes = unrelated(checkpoint, lines, pooling, measure)
     departs = departure(checkpoint, pooling, checkpoint.config.num_layers, lengths=measure != "cosine")
+    pipeline = f"{encoder}{OF_FOUR}" if pooling == "last four summed" else str(encoder)
     return SentenceSimilarity(
         texts=(encodings[0].texts[0], encodings[1].texts[0]),
         similarity=float(engine.similarities(measure, first[None], second[None])),
@@ -191,10 +192,15 @@ def run(
         exact=taken[0].exact and taken[1].exact,
         chance=chance,
         own_lines=bool(lines),
-        pipeline=f"{encoder}{OF_FOUR if pooling == 'last four summed' else ''}",
+        pipeline=pipeline,
         prompts=prompts,
         cut=(encodings[0].left_out, encodings[1].left_out),
-        shown=shares_on_strip(checkpoint, pair, (row_parts, column_parts), (matrix.sum(axis=1), matrix.sum(axis=0))),
+        shown=shares_on_strip(
+            checkpoint,
+            pair,
+            first=zip(row_parts, matrix.sum(axis=1).tolist(), strict=True),
+            second=zip(column_parts, matrix.sum(axis=0).tolist(), strict=True),
+        ),
         notes=" ".join(filter(None, (notes, departs))),
         group=group,
         table=table,
@@ -205,7 +211,7 @@ def compare_all(
     checkpoint: Checkpoint, pair: Text, others: str, pooling: str, measure: str, names: Sequence[str | None]
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "k k"] | None]:
     """(the two texts and the *others*, the similarity of each two of them); nothing without others. The others have the
-    prompt of the second text, the last of *names*."""
+    prompt of the second text, the last of *names*. Raises ExplorerError for more than MAX_TEXTS."""
     if not others.strip():
         return (), None
     group = list(dict.fromkeys([pair.first.strip(), pair.second.strip(), *parse_candidates(others)]))
@@ -225,9 +231,12 @@ def side_parts(
     """(the parts of one text, what each adds to its vector). The special tokens are one part; what a text of masks has
     is one if the terms are not exact. *prompt*: characters before the text as it was typed."""
     values = taken.rows.double().numpy()
-    words = [unit for unit in units(checkpoint, encoding, merge=merge) if not unit.special]
-    parts = [Part(unit.label, unit.positions[0], typed_span(encoding, unit.positions, prompt)) for unit in words]
-    sums = [values[list(unit.positions)].sum(axis=0) for unit in words]
+    parts = []
+    sums = []
+    for unit in units(checkpoint, encoding, merge=merge):
+        if not unit.special:
+            parts.append(Part(unit.label, unit.positions[0], typed_span(encoding, unit.positions, prompt)))
+            sums.append(values[list(unit.positions)].sum(axis=0))
     marks = [i for i, special in enumerate(encoding.special) if special and i not in encoding.masked]
     if taken.exact and marks:
         parts.append(Part(MARKS, None))
@@ -249,19 +258,21 @@ def typed_span(encoding: Encoding, positions: Sequence[int], prompt: int) -> Spa
 def shares_on_strip(
     checkpoint: Checkpoint,
     pair: Text,
-    parts: Sequence[Sequence[Part]],
-    sums: Sequence[Float[np.ndarray, " n"]],
+    first: Iterable[tuple[Part, float]],
+    second: Iterable[tuple[Part, float]],
 ) -> dict[int, float]:
-    """Token of the pair as the page shows it -> what its word adds, where the two are the same characters."""
+    """Token of the pair as the page shows it -> what its word adds, where the two are the same characters. *first*,
+    *second*: the parts of each text with what they add."""
     encoding = checkpoint.tokenizer.encode(pair)
     shown = {}
-    for side in (0, 1):
-        words = [(part.span, float(value)) for part, value in zip(parts[side], sums[side], strict=True) if part.span]
-        for i, span in enumerate(encoding.spans):
-            if span is None or span.side != side:
+    for side, parts in enumerate((first, second)):
+        for part, value in parts:
+            if part.span is None:
                 continue
-            for word, value in words:
-                if word.start <= span.start and span.end <= word.end:
+            for i, span in enumerate(encoding.spans):
+                if span is None or span.side != side:
+                    continue
+                if part.span.start <= span.start and span.end <= part.span.end:
                     shown[i] = value
     return shown
 
@@ -269,11 +280,13 @@ def shares_on_strip(
 def unrelated(
     checkpoint: Checkpoint, lines: Sequence[LabelledLine], pooling: str, measure: str
 ) -> tuple[Float[np.ndarray, " c"], str]:
-    """(the similarity of pairs of unrelated lines, ascending; a note). Built-in sentences are paired across topics."""
+    """(the similarity of pairs of unrelated lines, ascending; a note). Built-in sentences are paired across topics; the
+    checkpoint keeps their similarities."""
     if lines:
-        found, notes = pair_similarities(checkpoint, lines[:MAX_LINES], pooling, measure)
-        left_out = f"Only the first {MAX_LINES} of {len(lines):,} lines are paired." if len(lines) > MAX_LINES else ""
-        return found, f"{notes} {left_out}".strip()
+        similarities, notes = pair_similarities(checkpoint, lines[:MAX_LINES], pooling, measure)
+        if len(lines) > MAX_LINES:
+            notes = f"{notes} Only the first {MAX_LINES} of {len(lines):,} lines are paired.".strip()
+        return similarities, notes
     key = f"similarity of unrelated sentences, {pooling}, {measure}"
     result: tuple[Float[np.ndarray, " c"], str] = checkpoint.cache.get(
         key, lambda: pair_similarities(checkpoint, BUILT_IN, pooling, measure), lambda found: found[0].nbytes
@@ -284,7 +297,8 @@ def unrelated(
 def pair_similarities(
     checkpoint: Checkpoint, lines: Sequence[LabelledLine], pooling: str, measure: str
 ) -> tuple[Float[np.ndarray, " c"], str]:
-    """As `unrelated`, computed. Lines with the same label are not paired, unless no label is given."""
+    """As `unrelated`, computed. Lines with the same label are not paired, unless no label is given. Raises
+    ExplorerError if there is no pair."""
     encodings, indices, notes = encode_lines(lambda line: encode_sentence(checkpoint, line), lines)
     labels = np.array([lines[i].label or str(i) for i in indices])
     pairs = np.tril(labels[:, None] != labels[None, :])

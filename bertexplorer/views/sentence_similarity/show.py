@@ -73,17 +73,29 @@ def draw(result: SentenceSimilarity) -> Figure:
 def words(result: SentenceSimilarity) -> Panel:
     """What each two words add."""
     numbered = len(result.columns) <= NUMBERED
-    text, hover = [], []
+    text = []
+    hover = []
     for row, values in zip(result.rows, result.matrix, strict=True):
         text.append([hundredths(float(value)) if numbered else "" for value in values])
         pairs = zip(result.columns, values, strict=True)
         hover.append([f"{row.label} and {column.label}: {signed(float(value), 4)}" for column, value in pairs])
     most = float(np.abs(result.matrix).max()) or 1.0
-    rows, columns = [part.label for part in result.rows], [part.label for part in result.columns]
-    cells = Cells(rows, columns, result.matrix, "signed", -most, most, text, hover, tokens=True)
-    of = "dot product" if result.measure == "dot" else "cosine"
-    unit = f", in hundredths of the {of} (12 is 0.12)" if numbered else ""
-    return Panel([cells], f"what each two words add{unit}")
+    cells = Cells(
+        rows=[part.label for part in result.rows],
+        columns=[part.label for part in result.columns],
+        values=result.matrix,
+        palette="signed",
+        low=-most,
+        high=most,
+        text=text,
+        hover=hover,
+        tokens=True,
+    )
+    title = "what each two words add"
+    if numbered:
+        total = "dot product" if result.measure == "dot" else "cosine"
+        title = f"{title}, in hundredths of the {total} (12 is 0.12)"
+    return Panel([cells], title)
 
 
 def group(result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> Panel:
@@ -139,7 +151,9 @@ def switch(result: SentenceSimilarity) -> list[Button]:
     """A button that leads to the other kind of parts."""
     if result.exact:
         return [Button("Which words brought it there?", {"set": {"terms": "input words"}})]
-    return [Button("Where is it in the last layer?", {"set": {"terms": "last layer"}})] if result.is_sum else []
+    if result.is_sum:
+        return [Button("Where is it in the last layer?", {"set": {"terms": "last layer"}})]
+    return []
 
 
 def colours(result: SentenceSimilarity) -> dict[int, float]:
@@ -154,15 +168,18 @@ def say(result: SentenceSimilarity) -> str:
 
 def say_number(result: SentenceSimilarity) -> str:
     """The similarity beside that of unrelated pairs."""
-    pairs, above = len(result.chance), result.as_similar
+    pairs = len(result.chance)
+    above = result.as_similar
     lines = "your lines" if result.own_lines else "unrelated sentences"
-    is_far = result.measure in FAR
-    number = decimal(-result.similarity if is_far else result.similarity)
-    usual = decimal(float(abs(result.chance.mean()) if is_far else result.chance.mean()))
+    number = result.similarity
+    mean = float(result.chance.mean())
+    if result.measure in FAR:
+        number = -number
+        mean = abs(mean)
     as_many = {0: "none is", 1: "one is"}.get(above, f"{above:,} ({percent(above / pairs)}) are")
     return (
-        f"The {NAMES[result.measure]} is {number}. Of {count(pairs, 'pair')} of {lines}, whose mean is {usual}, "
-        f"{as_many} at least as similar."
+        f"The {NAMES[result.measure]} is {decimal(number)}. Of {count(pairs, 'pair')} of {lines}, whose mean is "
+        f"{decimal(mean)}, {as_many} at least as similar."
     )
 
 
@@ -178,14 +195,15 @@ def say_group(result: SentenceSimilarity) -> list[str]:
 
 def say_words(result: SentenceSimilarity) -> str:
     """The pairs of words that add most."""
-    best = [(i, j) for i, j in result.pairs[:3] if result.matrix[i, j] > 0]
-    if not best:
+    names = []
+    for i, j in result.pairs[:3]:
+        value = float(result.matrix[i, j])
+        if value > 0:
+            first = quote(clip(result.rows[i].label))
+            second = quote(clip(result.columns[j].label))
+            names.append(f"{first} with {second} ({signed(value, 3)})")
+    if not names:
         return "No two words add to it."
-    names = [
-        f"{quote(clip(result.rows[i].label))} with {quote(clip(result.columns[j].label))} "
-        f"({signed(float(result.matrix[i, j]), 3)})"
-        for i, j in best
-    ]
     return f"Of the words, most is added by {join_names(names)}."
 
 
@@ -216,11 +234,12 @@ def say_sum(result: SentenceSimilarity) -> str:
 def remarks(result: SentenceSimilarity) -> list[str]:
     """How the vectors are made, and what is left out."""
     sentences = [f"Each text’s vector is {result.pipeline}."]
-    names = [quote(clip(prompt, 40)) for prompt in result.prompts]
     if any(result.prompts):
-        first, second = (name if prompt else "nothing" for name, prompt in zip(names, result.prompts, strict=True))
+        first, second = (quote(clip(prompt, 40)) if prompt else "nothing" for prompt in result.prompts)
         sentences.append(f"Before the first text stands {first}, before the second {second}.")
     for tokens, which in zip(result.cut, ("first", "second"), strict=True):
         if tokens:
             sentences.append(f"{count(tokens, 'token')} of the {which} text are beyond the limit and not read.")
-    return [*sentences, *([result.notes] if result.notes else [])]
+    if result.notes:
+        sentences.append(result.notes)
+    return sentences

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS
@@ -17,8 +17,6 @@ from bertexplorer.wording import plural
 Kind = Literal["minimal pairs", "stereotype pairs", "cloze", "next sentence", "invariance", "labels"]
 BuiltIn = Literal["everyday", "agreement", "role reversal", "negation", "occupations", "next sentences"]
 FOLDER = ASSETS / "suites"
-CaseParts = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
-Parser = Callable[[RowCells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
@@ -59,6 +57,17 @@ class Case:
         return f"{DIRECTIONS[self.expected]}: {answers}" if self.expected in DIRECTIONS else self.expected
 
 
+class CaseParts(NamedTuple):
+    """What a row says of its Case."""
+
+    texts: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    expected: str = ""
+
+
+Parser = Callable[[RowCells], CaseParts]  # raises UnusableRow for a row that is no case
+
+
 def built_in(name: BuiltIn) -> list[NumberedRow]:
     """The rows of a suite that comes with the app."""
     return table(FOLDER / f"{name.replace(' ', '-')}.csv")
@@ -82,12 +91,10 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
             return read_cases(kind, parse, rows)
     if any(winobias_sentence(cells) for _, cells in rows[:5]):
         return read_cases("stereotype pairs", winobias, rows)
-    if (
-        len(columns) > 1
-        and all(re.fullmatch(r"column \d+", name) for name in columns)
-        and all(map(is_similar_pair, rows[:5]))
-    ):
-        return read_cases("minimal pairs", pair("good", "bad"), [(line, name_columns(cells)) for line, cells in rows])
+    has_no_header = len(columns) > 1 and all(re.fullmatch(r"column \d+", name) for name in columns)
+    if has_no_header and all(is_similar_pair(cells) for _, cells in rows[:5]):
+        named = [(line, name_columns(cells)) for line, cells in rows]
+        return read_cases("minimal pairs", pair("good", "bad"), named)
     names = ", ".join(sorted(columns))[:200]
     given = f"The columns {names} are not those of" if len(columns) > 1 else f"The column {names} alone does not make"
     raise ExplorerError(
@@ -97,10 +104,13 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
     )
 
 
-def is_similar_pair(row: NumberedRow) -> bool:
+def is_similar_pair(cells: RowCells) -> bool:
     """Whether the last two cells of a row share most of their words."""
-    first_words, second_words = (cell_text(cell).split() for cell in list(row[1].values())[-2:])
-    return 2 * len(set(first_words) & set(second_words)) >= max(2, len(first_words), len(second_words))
+    *_, first, second = cells.values()
+    first_words = cell_text(first).split()
+    second_words = cell_text(second).split()
+    shared = set(first_words) & set(second_words)
+    return 2 * len(shared) >= max(2, len(first_words), len(second_words))
 
 
 def name_columns(cells: RowCells) -> RowCells:
@@ -111,7 +121,9 @@ def name_columns(cells: RowCells) -> RowCells:
 
 
 def read_cases(kind: Kind, parse: Parser, rows: Iterable[NumberedRow]) -> tuple[Kind, list[Case], list[RowProblem]]:
-    accepted, unusable = [], []
+    """As `cases`, for rows of a known *kind*."""
+    accepted = []
+    unusable = []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
@@ -119,7 +131,16 @@ def read_cases(kind: Kind, parse: Parser, rows: Iterable[NumberedRow]) -> tuple[
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
             continue
-        accepted.append(Case(kind, line, category(lower), *parts))
+        accepted.append(
+            Case(
+                kind=kind,
+                line=line,
+                category=category(lower),
+                texts=parts.texts,
+                answers=parts.answers,
+                expected=parts.expected,
+            )
+        )
     return kind, accepted, unusable
 
 
@@ -131,10 +152,11 @@ def pair(better: str, worse: str) -> Parser:
     """A parser of two sentences in the columns *better* and *worse*."""
 
     def parse(cells: RowCells) -> CaseParts:
-        first_text, second_text = first_cell(cells, better), first_cell(cells, worse)
+        first_text = first_cell(cells, better)
+        second_text = first_cell(cells, worse)
         if first_text == second_text:
             raise UnusableRow("has the same sentence twice")
-        return (first_text, second_text), (), ""
+        return CaseParts((first_text, second_text))
 
     return parse
 
@@ -143,26 +165,30 @@ def cloze(cells: RowCells) -> CaseParts:
     """A text with one [MASK] and the accepted words, separated by |."""
     text = first_cell(cells, "text", "sentence", "masked_sentence")
     words = [part.strip() for part in first_cell(cells, "answer", "answers").split("|")]
-    if not (accepted := tuple(dict.fromkeys(filter(None, words)))):
+    accepted = tuple(dict.fromkeys(filter(None, words)))
+    if not accepted:
         raise UnusableRow("has no answer")
-    return (require_one_mask(text),), accepted, ""
+    return CaseParts((require_one_mask(text),), accepted)
 
 
 def lama(cells: RowCells) -> CaseParts:
     """LAMA (Petroni et al., 2019): masked_sentences and obj_label; T-REx has the sentences in its evidences."""
-    evidence = [entry.get("masked_sentence") for entry in as_list(cells.get("evidences")) if isinstance(entry, dict)]
-    texts = [cell_text(text) for text in as_list(cells.get("masked_sentences")) or evidence]
-    return (
-        (require_one_mask(next((text for text in texts if MASK in text), "")),),
-        (first_cell(cells, "obj_label"),),
-        "",
-    )
+    sentences = as_list(cells.get("masked_sentences"))
+    if not sentences:
+        evidences = as_list(cells.get("evidences"))
+        sentences = [entry.get("masked_sentence") for entry in evidences if isinstance(entry, dict)]
+    masked = [text for text in map(cell_text, sentences) if MASK in text]
+    text = require_one_mask(masked[0] if masked else "")
+    return CaseParts((text,), (first_cell(cells, "obj_label"),))
 
 
 def require_one_mask(text: str) -> str:
     """*text*, if it has exactly one mask. Raises UnusableRow."""
-    if (count := text.count(MASK)) != 1:
-        raise UnusableRow(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
+    count = text.count(MASK)
+    if count == 0:
+        raise UnusableRow(f"has no {MASK}; wanted one")
+    if count > 1:
+        raise UnusableRow(f"has {count} {plural(MASK, count)}; wanted one")
     return text
 
 
@@ -170,12 +196,13 @@ def next_sentence(cells: RowCells) -> CaseParts:
     answer = first_cell(cells, "next", "is_next").lower()
     if answer not in FOLLOWS:
         raise UnusableRow(f"has next = {answer!r:.40}; wanted yes or no")
-    return (first_cell(cells, "first"), first_cell(cells, "second")), (FOLLOWS[answer],), ""
+    return CaseParts((first_cell(cells, "first"), first_cell(cells, "second")), (FOLLOWS[answer],))
 
 
 def template(cells: RowCells) -> CaseParts:
     """A template with slots, {he|she}, and what the other words should do to the answer (Ribeiro et al., 2020)."""
-    text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
+    text = first_cell(cells, "template")
+    expected = first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
         raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
     require_few_fillings(text)
@@ -185,7 +212,7 @@ def template(cells: RowCells) -> CaseParts:
     answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
         raise UnusableRow(f"expects a {expected} probability, but names no answer")
-    return tuple(filled), (answer,) if answer else (), expected
+    return CaseParts(tuple(filled), (answer,) if answer else (), expected)
 
 
 def require_few_fillings(text: str) -> None:
@@ -199,14 +226,19 @@ def require_few_fillings(text: str) -> None:
 
 def fillings(text: str) -> list[str]:
     """*text* with every choice of words for its slots, the first words first. Each text occurs once."""
-    parts = enumerate(SLOT.split(text))  # what is around the slots, and between that the words of each slot
-    choices = [[word.strip() for word in part.split("|")] if i % 2 else [part] for i, part in parts]
+    choices = []
+    for i, part in enumerate(SLOT.split(text)):  # text, slot, text, slot, …, text
+        is_slot = i % 2 == 1
+        choices.append([word.strip() for word in part.split("|")] if is_slot else [part])
     return list(dict.fromkeys(map("".join, product(*choices))))
 
 
 def label(cells: RowCells) -> CaseParts:
-    texts = (first_cell(cells, "text", "sentence"), cell_text(cells.get("pair")))
-    return tuple(text for text in texts if text), (first_cell(cells, "label"),), ""
+    texts = [first_cell(cells, "text", "sentence")]
+    second = cell_text(cells.get("pair"))
+    if second:
+        texts.append(second)
+    return CaseParts(tuple(texts), (first_cell(cells, "label"),))
 
 
 def winobias(cells: RowCells) -> CaseParts:
@@ -218,9 +250,12 @@ def winobias(cells: RowCells) -> CaseParts:
         raise UnusableRow(
             "is not a sentence of WinoBias, such as “[The developer] met the designer because [she] asked”"
         )
-    own, swapped = (re.sub(r"[\[\]]", "", text) for text in (sentence, BRACKETED.sub(swap_pronoun, sentence)))
+    own = re.sub(r"[\[\]]", "", sentence)
+    swapped = re.sub(r"[\[\]]", "", BRACKETED.sub(swap_pronoun, sentence))
     direction = cell_text(cells.get("stereo_antistereo"))
-    return (swapped, own) if direction == "antistereo" else (own, swapped), (), "" if direction else ASSUMED
+    if direction == "antistereo":
+        return CaseParts((swapped, own))
+    return CaseParts((own, swapped), expected="" if direction else ASSUMED)
 
 
 def winobias_sentence(cells: RowCells) -> str:
@@ -237,10 +272,12 @@ def swap_pronoun(match: re.Match[str]) -> str:
     word = match[1].lower()
     if word not in SWAPPED:
         return match[1]
-    other = "his" if word == "her" and NOUN_FOLLOWS.match(match.string, match.end()) else SWAPPED[word]
+    is_possessive = word == "her" and NOUN_FOLLOWS.match(match.string, match.end())
+    other = "his" if is_possessive else SWAPPED[word]
     return other.capitalize() if match[1][0].isupper() else other
 
 
+# (kind, the names that each required column may have, what reads a row); the first that fits is taken
 FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Parser], ...] = (
     ("minimal pairs", (("sentence_good",), ("sentence_bad",)), pair("sentence_good", "sentence_bad")),  # BLiMP
     ("minimal pairs", (("good",), ("bad",)), pair("good", "bad")),

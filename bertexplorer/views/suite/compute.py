@@ -100,9 +100,15 @@ def run(
             outcomes.append(outcome)
         else:
             unusable.append(outcome)
-    name = "uploaded rows" if rows else name_of(options.suite, options.pairs)
-    chance = scorer.guess([outcome.case for outcome in outcomes])
-    return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
+    return summary(
+        name="uploaded rows" if rows else name_of(options.suite, options.pairs),
+        kind=kind,
+        scoring=options.scoring,
+        chance=scorer.guess([outcome.case for outcome in outcomes]),
+        outcomes=outcomes,
+        unusable=unusable,
+        left_out=len(all_cases) - len(sampled),
+    )
 
 
 def own_or_built_in(suite: BuiltIn, pairs: str, meaning: Meaning) -> list[NumberedRow]:
@@ -121,9 +127,8 @@ def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, .
         return (), ()
     gold_counts = Counter(outcome.case.answers[0] for outcome in result.outcomes)
     pairs = Counter((outcome.case.answers[0], outcome.said) for outcome in result.outcomes)
-    labels = tuple(
-        dict.fromkeys([*(name for name, _ in gold_counts.most_common()), *sorted(predicted for _, predicted in pairs)])
-    )
+    by_frequency = [name for name, _ in gold_counts.most_common()]
+    labels = tuple(dict.fromkeys([*by_frequency, *sorted(predicted for _, predicted in pairs)]))
     return labels, tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
 
 
@@ -167,10 +172,16 @@ def with_baseline(outcomes: Sequence[CaseOutcome]) -> list[CaseOutcome]:
 
 
 def share(name: str, outcomes: Sequence[CaseOutcome]) -> Share:
+    """The share of one category; there is at least one outcome."""
     right = np.array([outcome.right for outcome in outcomes], dtype=float)
     guesses = [outcome.baseline for outcome in outcomes if outcome.baseline is not None]
-    baseline = float(np.mean(guesses)) if guesses else None
-    overall = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
+    overall = Share(
+        name=name,
+        count=len(outcomes),
+        right=float(right.mean()),
+        interval=interval(right),
+        baseline=float(np.mean(guesses)) if guesses else None,
+    )
     if outcomes[0].case.kind != "cloze":
         return overall
     ranks = np.array([1 if outcome.right else outcome.rank or np.inf for outcome in outcomes])
@@ -196,7 +207,8 @@ def rows(result: Suite) -> list[dict[str, object]]:
         for outcome in result.outcomes
     ]
     empty = dict.fromkeys(scored[0], "")
-    return [*scored, *({**empty, "line": problem.line, "problem": problem.what} for problem in result.unusable)]
+    unscored = [{**empty, "line": problem.line, "problem": problem.what} for problem in result.unusable]
+    return [*scored, *unscored]
 
 
 def summary_rows(result: Suite) -> list[dict[str, object]]:
@@ -250,4 +262,5 @@ class Facts(facts.Facts[Suite]):
 
     def _share(self, category: str) -> Share:
         shares = {share.name: share for share in (*self._result.shares, self._result.total)}
-        return shares[[*shares][facts.name_index([*shares], category, "category")]]
+        facts.name_index(list(shares), category, "category")  # raises if there is none of this name
+        return shares[category]

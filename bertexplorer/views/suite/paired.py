@@ -38,11 +38,13 @@ def right_by_case(result: Scored) -> dict[Any, bool]:
 
 def paired_test(first: Mapping[Any, bool], second: Mapping[Any, bool]) -> PairedTest | None:
     """The test of *second* against *first*, which map a case to whether it is right; None if they share no case."""
-    pairs = [(first[case], right) for case, right in second.items() if case in first]
-    if not pairs:
+    shared = [case for case in second if case in first]
+    if not shared:
         return None
-    comparison = compare_paired(*(np.array([pair[side] for pair in pairs], dtype=float) for side in (0, 1)))
-    return PairedTest(len(pairs), comparison, comparison.p)
+    first_right = np.array([first[case] for case in shared], dtype=float)
+    second_right = np.array([second[case] for case in shared], dtype=float)
+    comparison = compare_paired(first_right, second_right)
+    return PairedTest(len(shared), comparison, corrected=comparison.p)
 
 
 def paired_tests(results: Sequence[Scored], own: int = 0) -> list[PairedTest | None]:
@@ -50,19 +52,17 @@ def paired_tests(results: Sequence[Scored], own: int = 0) -> list[PairedTest | N
     for results that share no case with it."""
     right = [right_by_case(result) for result in results]
     tests = [None if i == own else paired_test(right[own], other) for i, other in enumerate(right)]
-    made = [i for i, test in enumerate(tests) if test]
-    corrected = holm([test.comparison.p for test in tests if test])
-    found = dict(zip(made, corrected, strict=True))
-    return [test and replace(test, corrected=found[i]) for i, test in enumerate(tests)]
+    corrected = iter(holm([test.comparison.p for test in tests if test]))
+    return [replace(test, corrected=next(corrected)) if test else None for test in tests]
 
 
 def comparison_tables(names: Sequence[str], results: Sequence[Scored], own: int = 0) -> dict[str, Rows]:
     """Each paired test against the result at *own*, and the cases on which the results differ."""
-    tests = zip(names, paired_tests(results, own), strict=True)
-    return {
-        "tests": [test_row(name, names[own], test) for name, test in tests if test],
-        "differences": differing_rows(names, results, own),
-    }
+    tests = []
+    for name, test in zip(names, paired_tests(results, own), strict=True):
+        if test:
+            tests.append(test_row(name, names[own], test))
+    return {"tests": tests, "differences": differing_rows(names, results, own)}
 
 
 def test_row(name: str, against: str, test: PairedTest) -> dict[str, object]:
@@ -87,15 +87,21 @@ def differing_rows(names: Sequence[str], results: Sequence[Scored], own: int = 0
     """The cases that some results get right and others wrong, in the order of the one at *own*: the answer of each, and
     whether it is right; empty where it could not score the case."""
     outcomes = [{outcome.case: outcome for outcome in result.outcomes} for result in results]
-    found: Rows = []
+    rows: Rows = []
     for case in outcomes[own]:
-        here = {name: side[case] for name, side in zip(names, outcomes, strict=True) if case in side}
-        if len({outcome.right for outcome in here.values()}) < 2:
+        answers = {name: by_case[case] for name, by_case in zip(names, outcomes, strict=True) if case in by_case}
+        if len({outcome.right for outcome in answers.values()}) < 2:
             continue
-        row: dict[str, object] = {"line": case.line, "category": case.category, "text": case.texts[0]}
-        row |= {"other": " | ".join(case.texts[1:]), "wanted": case.wanted(" | ")}
+        row: dict[str, object] = {
+            "line": case.line,
+            "category": case.category,
+            "text": case.texts[0],
+            "other": " | ".join(case.texts[1:]),
+            "wanted": case.wanted(" | "),
+        }
         for name in names:
-            row |= {f"answer, {name}": here[name].said if name in here else ""}
-            row |= {f"right, {name}": here[name].right if name in here else ""}
-        found.append(row)
-    return found
+            outcome = answers.get(name)
+            row[f"answer, {name}"] = outcome.said if outcome else ""
+            row[f"right, {name}"] = outcome.right if outcome else ""
+        rows.append(row)
+    return rows

@@ -31,10 +31,11 @@ class Reader:
 
     def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         """A row for each text: the log-probability of each answer. Texts of similar length share a batch."""
-        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
-        positions = [[*encodings[i].masked, 0][0] for i in order]
-        rows = self.readout.rows([encodings[i] for i in order], positions)
-        by_index = {i: row.astype(np.float64) for i, row in zip(order, rows, strict=True)}
+        by_length = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+        ordered = [encodings[i] for i in by_length]
+        positions = [encoding.masked[0] if encoding.masked else 0 for encoding in ordered]
+        rows = self.readout.rows(ordered, positions)
+        by_index = {i: row.astype(np.float64) for i, row in zip(by_length, rows, strict=True)}
         return [by_index[i] for i in range(len(encodings))]
 
     def name(self, index: int, encoding: Encoding) -> str:
@@ -47,10 +48,10 @@ class Reader:
 
 
 class MaskReader(Reader):
-    """Answers are the pieces of the vocabulary."""
+    """Answers are the pieces of the vocabulary. Raises ExplorerError for a checkpoint without an MLM head."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        _ = checkpoint.masked_lm  # raises if there is none
+        _ = checkpoint.masked_lm  # raises if there is no head
         super().__init__(MaskReadout(checkpoint))
 
     def check(self, encoding: Encoding) -> None:
@@ -65,7 +66,8 @@ class MaskReader(Reader):
 
 
 class LabelReader(Reader):
-    """Answers are the labels of a fine-tuned checkpoint."""
+    """Answers are the labels of a fine-tuned checkpoint. Raises ExplorerError for one that does not give a text one
+    label."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         super().__init__(require_one_label(checkpoint))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -48,6 +49,14 @@ class CaseOutcome:
     rank: int | None = None  # of the best answer of one piece, 1 is the most probable; None where there is none
     baseline: float | None = None  # 1 if word frequency alone is right, 0 if not, 0.5 if it has to guess
     unscored: int = 0  # accepted words of a cloze that the checkpoint cannot score
+
+
+class WordScore(NamedTuple):
+    """How an accepted word of a cloze does at the mask."""
+
+    right: bool
+    score: float  # log p in nats
+    rank: int | None  # 1 is the most probable; None for a word of several pieces
 
 
 class Scorer:
@@ -92,13 +101,16 @@ class Scorer:
 
     def guess(self, cases: Sequence[Case]) -> float | None:
         """The share of *cases* that guessing gets right; None where there is nothing to guess."""
+        count = max(1, len(cases))
         if self.kind == "cloze":
-            return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.tokenizer.vocab_size
+            return sum(len(case.answers) for case in cases) / count / self.tokenizer.vocab_size
         if self.kind == "labels":
             return 1 / len(self.checkpoint.labels)
-        if self.kind == "invariance":  # by chance, the first of n fillings is the lowest, or the highest, once in n
-            directed = all(case.expected != "same" for case in cases)
-            return sum(1 / len(case.texts) for case in cases) / max(1, len(cases)) if directed else None
+        if self.kind == "invariance":
+            if any(case.expected == "same" for case in cases):
+                return None
+            # by chance, the first of n fillings is the lowest, or the highest, once in n
+            return sum(1 / len(case.texts) for case in cases) / count
         return 0.5
 
     def encode(self, *texts: str) -> Encoding:
@@ -107,9 +119,10 @@ class Scorer:
         if encoding.left_out:
             limit = self.tokenizer.max_tokens
             raise UnusableRow(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
-        columns = zip(encoding.special, encoding.spans, encoding.ids, strict=True)
-        if any(special and span and token != encoding.mask_id for special, span, token in columns):
-            raise UnusableRow("has a character outside the vocabulary")
+        for special, span, token in zip(encoding.special, encoding.spans, encoding.ids, strict=True):
+            is_typed = span is not None  # unlike [CLS] and [SEP]
+            if special and is_typed and token != encoding.mask_id:
+                raise UnusableRow("has a character outside the vocabulary")
         return encoding
 
     # Two texts.
@@ -119,14 +132,22 @@ class Scorer:
         Kauf and Ivanova, 2023), of the tokens that both share (Nangia et al., 2020, for stereotypes), or by the piece
         in which they differ."""
         plans, unusable = read_usable(cases, self.plan)
-        spots_to_score = [(encoding, spot) for plan in plans.values() for encoding, spots in plan for spot in spots]
-        logs = iter(token_log_probs(self.checkpoint, spots_to_score))
+        spots_to_score = []
+        for plan in plans.values():
+            for encoding, spots in plan:
+                spots_to_score += [(encoding, spot) for spot in spots]
+        log_probs = iter(token_log_probs(self.checkpoint, spots_to_score))
         results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         for i, plan in plans.items():
-            first, second = (sum(float(next(logs)) for _ in spots) for _, spots in plan)
-            first_is_better = first > second
-            answer = cases[i].texts[not first_is_better]
-            results[i] = CaseOutcome(cases[i], first_is_better, first - second, answer, baseline=self.frequency(plan))
+            first, second = (sum(float(next(log_probs)) for _ in spots) for _, spots in plan)
+            prefers_first = first > second
+            results[i] = CaseOutcome(
+                case=cases[i],
+                right=prefers_first,
+                score=first - second,
+                said=cases[i].texts[0 if prefers_first else 1],
+                baseline=self.frequency(plan),
+            )
         return results
 
     def plan(self, case: Case) -> Plan:
@@ -137,11 +158,13 @@ class Scorer:
 
         if self.kind == "stereotype pairs":
             matcher = SequenceMatcher(None, first.ids, second.ids, autojunk=False)
-            in_first, in_second = set(scored_positions(first)), set(scored_positions(second))
-            shared_first, shared_second = set[int](), set[int]()
+            scored_first = set(scored_positions(first))
+            scored_second = set(scored_positions(second))
+            shared_first = set[int]()
+            shared_second = set[int]()
             for i, j, size in matcher.get_matching_blocks():
-                shared_first |= in_first & set(range(i, i + size))
-                shared_second |= in_second & set(range(j, j + size))
+                shared_first |= scored_first & set(range(i, i + size))
+                shared_second |= scored_second & set(range(j, j + size))
             if not shared_first or not shared_second:
                 raise UnusableRow("has two sentences that share no token, and only shared ones are scored")
             return (first, single_spots(shared_first)), (second, single_spots(shared_second))
@@ -162,20 +185,30 @@ class Scorer:
 
     def frequency(self, plan: Plan) -> float:
         """1 if the first text has the more frequent pieces, 0 if the second, 0.5 if both are equal."""
-        first, second = (sorted(self.prior[[e.ids[i] for i in scored_positions(e)]]) for e, _ in plan)
+        priors = []
+        for encoding, _ in plan:
+            ids = [encoding.ids[i] for i in scored_positions(encoding)]
+            priors.append(sorted(self.prior[ids]))
+        first, second = priors
         return 0.5 if first == second else float(sum(first) > sum(second))
 
     # One answer for a text.
 
     def cloze(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
+        """The accepted words at the mask of a text."""
         answers, unusable = self.read(self.mask, cases)
-        outcomes, unscored = read_usable(cases, lambda case: self.score_cloze(case, *answers[case][0]), only=answers)
+
+        def score(case: Case) -> CaseOutcome:
+            [(encoding, row)] = answers[case]
+            return self.score_cloze(case, encoding, row)
+
+        outcomes, unscored = read_usable(cases, score, only=answers)
         return {**unusable, **unscored, **outcomes}
 
     def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> CaseOutcome:
         """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
-        score none."""
-        scored: list[tuple[bool, float, int | None]] = []
+        score none. *row*: what the checkpoint answers at the mask."""
+        scored: list[WordScore] = []
         problems: list[UnusableRow | ExplorerError] = []
         for word in case.answers:
             try:
@@ -184,24 +217,36 @@ class Scorer:
                 problems.append(error)
         if not scored:
             raise problems[0]
-        rights, scores, ranks = zip(*scored, strict=True)
-        rank = min((rank for rank in ranks if rank), default=None)
-        frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
-        answer = self.mask.name(int(row.argmax()), encoding)
-        return CaseOutcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
+        most_frequent = self.tokenizer.show(int(self.prior.argmax()))
+        return CaseOutcome(
+            case=case,
+            right=any(word.right for word in scored),
+            score=max(word.score for word in scored),
+            said=self.mask.name(int(row.argmax()), encoding),
+            rank=min((word.rank for word in scored if word.rank), default=None),
+            baseline=float(most_frequent in case.answers),
+            unscored=len(problems),
+        )
 
-    def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> tuple[bool, float, int | None]:
-        """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
-        right if each piece in turn is the most probable; it has no rank, as it is not among the answers of one mask."""
-        position, size = encoding.masked[0], self.tokenizer.vocab_size
+    def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> WordScore:
+        """The score of a word. One of several pieces is scored jointly, from left to right, and is right if each piece
+        in turn is the most probable; it has no rank, as it is not among the answers of one mask. Raises UnusableRow for
+        a word of more than MAX_PIECES."""
+        position = encoding.masked[0]
         ids = piece_ids(self.checkpoint, encoding, position, word)
         if len(ids) > MAX_PIECES:
             raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
-        joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
-        steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
-        ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
-        score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
-        return max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None
+        if len(ids) == 1:
+            rank = rank_of(row, ids[0])
+            return WordScore(right=rank == 1, score=float(row[ids[0]]), rank=rank)
+        score = 0.0
+        is_right = True
+        steps = pieces_log_probs(self.checkpoint, encoding, position, ids)
+        for step, token in zip(steps, ids, strict=True):
+            log_probs = np.asarray(step[: self.tokenizer.vocab_size].numpy(), dtype=np.float64)
+            score += float(log_probs[token])
+            is_right = is_right and rank_of(log_probs, token) == 1
+        return WordScore(is_right, score, rank=None)
 
     def labels(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
         """The label of a fine-tuned head."""
@@ -215,8 +260,9 @@ class Scorer:
         rows = reader.rows([encoding for encoding, _ in golds.values()])
         results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         for (i, (encoding, gold)), row in zip(golds.items(), rows, strict=True):
-            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()), encoding)
-            results[i] = CaseOutcome(cases[i], rank == 1, float(row[gold]), answer, rank)
+            rank = rank_of(row, gold)
+            answer = reader.name(int(row.argmax()), encoding)
+            results[i] = CaseOutcome(cases[i], right=rank == 1, score=float(row[gold]), said=answer, rank=rank)
         return results
 
     def invariance(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
@@ -229,14 +275,13 @@ class Scorer:
             try:
                 reader: Reader = self.mask if masked else LabelReader(self.checkpoint)
             except ExplorerError as error:
-                results |= {
-                    case: RowProblem(case.line, f"cannot be answered: {first_clause(error)}") for case in same_kind
-                }
+                why = f"cannot be answered: {first_clause(error)}"
+                results |= {case: RowProblem(case.line, why) for case in same_kind}
                 continue
             answers, unusable = self.read(reader, same_kind)
             scored, unscored = read_usable(same_kind, partial(self.score_invariance, reader, answers), only=answers)
-            for outcomes_by_index in (unusable, unscored, scored):
-                results |= {same_kind[i]: result for i, result in outcomes_by_index.items()}
+            results_by_index: dict[int, CaseOutcome | RowProblem] = {**unusable, **unscored, **scored}
+            results |= {same_kind[i]: result for i, result in results_by_index.items()}
         return {i: results[case] for i, case in enumerate(cases)}
 
     def score_invariance(
@@ -249,9 +294,9 @@ class Scorer:
         rises = [float(other_row[watched] - row[watched]) for _, other_row in others]
         answer = " / ".join(dict.fromkeys(reader.name(top, encoding) for top in tops))
         if case.expected == "same":
-            return CaseOutcome(case, len(set(tops)) == 1, -max(map(abs, rises)), answer)
+            return CaseOutcome(case, right=len(set(tops)) == 1, score=-max(map(abs, rises)), said=answer)
         least = min(rises) if case.expected == "higher" else -max(rises)
-        return CaseOutcome(case, least > 0, least, answer)
+        return CaseOutcome(case, right=least > 0, score=least, said=answer)
 
     def read(
         self, reader: Reader, cases: Sequence[Case]
@@ -267,19 +312,23 @@ class Scorer:
             return encodings
 
         readable, unusable = read_usable(cases, encode)
-        all_encodings = [encoding for encodings in readable.values() for encoding in encodings]
-        rows = iter(reader.rows(all_encodings))
-        return {cases[i]: [(e, next(rows)) for e in encodings] for i, encodings in readable.items()}, unusable
+        rows = iter(reader.rows(list(chain.from_iterable(readable.values()))))
+        answers = {}
+        for i, encodings in readable.items():
+            answers[cases[i]] = [(encoding, next(rows)) for encoding in encodings]
+        return answers, unusable
 
     # A pair read together.
 
     def next_sentence(self, cases: Sequence[Case]) -> dict[int, CaseOutcome | RowProblem]:
+        """Whether the second text follows the first, by the head for next sentences."""
         pairs, unusable = read_usable(cases, lambda case: self.encode(*case.texts))
         results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         logits = engine.next_sentence_logits(self.checkpoint, list(pairs.values())).double().tolist()
         for i, (is_next, not_next) in zip(pairs, logits, strict=True):
             answer = "next" if is_next > not_next else "not next"
-            results[i] = CaseOutcome(cases[i], answer == cases[i].answers[0], is_next - not_next, answer)
+            right = answer == cases[i].answers[0]
+            results[i] = CaseOutcome(cases[i], right=right, score=is_next - not_next, said=answer)
         return results
 
 

@@ -139,35 +139,43 @@ def hover(result: Suite, share: Share) -> str:
 
 def say(result: Suite) -> str:
     """The share with its interval, the baselines, the weakest category, and the cases that were not scored."""
-    total, unit = result.total, UNIT[result.kind]
-    low, high = (format_share(end) for end in total.interval)
-    parts = [
-        f"The checkpoint {RIGHT[result.kind]} in {round(total.right * total.count):,} of {total.count:,} {unit}: "
-        f"{format_share(total.right)} (95 % interval {low} to {high})"
-    ]
-    if result.kind == "stereotype pairs":
-        parts[0] += "; without a preference it would be 50 %"
-    elif result.chance and result.chance > 0.01:
-        parts[0] += f"; guessing gets {format_share(result.chance)}"
-    if result.chance and result.chance > 0.01 and total.interval.low <= result.chance <= total.interval.high:
-        parts[0] += ", which the interval includes"
-    if total.baseline is not None:
-        parts[0] += f"; {baseline(result)} gets {format_share(total.baseline)}"
+    sentences = [say_total(result)]
+    total = result.total
     if total.top5 is not None and total.mrr is not None:
-        parts.append(
+        sentences.append(
             f"In {format_share(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
         )
     if len({share.right for share in result.shares}) > 1:
         names = [quote(clip(share.name, 40)) for share in result.shares]
-        parts.append(say_ends(names, [share.right for share in result.shares]))
+        sentences.append(say_ends(names, [share.right for share in result.shares]))
     labels, counts = confusion_matrix(result)
-    if labels and result.total.right < 1:
-        parts.append(confusion.mistake(labels, counts))
+    if labels and total.right < 1:
+        sentences.append(confusion.mistake(labels, counts))
     if len(labels) > MATRIX:
-        parts.append(f"The {MATRIX} most frequent of {len(labels):,} labels are drawn")
+        sentences.append(f"The {MATRIX} most frequent of {len(labels):,} labels are drawn")
     if len(result.shares) > DRAWN:
-        parts.append(f"The first {DRAWN} of {len(result.shares):,} categories are drawn")
-    return ". ".join([*parts, *remarks(result)]) + "."
+        sentences.append(f"The first {DRAWN} of {len(result.shares):,} categories are drawn")
+    return ". ".join([*sentences, *remarks(result)]) + "."
+
+
+def say_total(result: Suite) -> str:
+    """The share of all cases with its interval, and what guessing and the baseline get; without the full stop."""
+    total = result.total
+    chance = result.chance if has_chance(result) else None
+    low, high = (format_share(end) for end in total.interval)
+    parts = [
+        f"The checkpoint {RIGHT[result.kind]} in {round(total.right * total.count):,} of {total.count:,} "
+        f"{UNIT[result.kind]}: {format_share(total.right)} (95 % interval {low} to {high})"
+    ]
+    if result.kind == "stereotype pairs":
+        parts.append("; without a preference it would be 50 %")
+    elif chance is not None:
+        parts.append(f"; guessing gets {format_share(chance)}")
+    if chance is not None and total.interval.low <= chance <= total.interval.high:
+        parts.append(", which the interval includes")
+    if total.baseline is not None:
+        parts.append(f"; {baseline(result)} gets {format_share(total.baseline)}")
+    return "".join(parts)
 
 
 def say_ends(names: Sequence[str], shares: Sequence[float]) -> str:
@@ -222,20 +230,19 @@ def describe(test: PairedTest, name: str) -> list[str]:
 
 def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> Figure:
     """For a training, a line over its steps and one for each category; otherwise a bar for each checkpoint."""
-    tests = paired_tests(results, own)
-    hovers = []
-    for name, result, test in zip(names, results, tests, strict=True):
-        hovers.append("\n".join([name, hover(result, result.total), *(describe(test, names[own]) if test else [])]))
-    if ordered:
-        return over_steps(names, results, results[own].shares[:DRAWN], hovers)
     bars = []
-    for name, result, test, said in zip(names, results, tests, hovers, strict=True):
-        tested = f" ({points(test.comparison.difference)} points, {format_p(test.corrected)})" if test else ""
-        tone: Tone = "blue" if result is results[own] else "pale"
+    for name, result, test in zip(names, results, paired_tests(results, own), strict=True):
         total = result.total
-        text = format_share(total.right) + tested
+        text = format_share(total.right)
+        lines = [name, hover(result, total)]
+        if test:
+            text = f"{text} ({points(test.comparison.difference)} points, {format_p(test.corrected)})"
+            lines += describe(test, names[own])
+        tone: Tone = "blue" if result is results[own] else "pale"
         low, high = total.interval
-        bars.append(Bar(name, total.right, text, tone, said, low=low, high=high))
+        bars.append(Bar(name, total.right, text, tone, hover="\n".join(lines), low=low, high=high))
+    if ordered:
+        return over_steps(names, results, results[own].shares[:DRAWN], [bar.hover for bar in bars])
     shares = Bars(bars, high=1, above=True, axis=True, unit="share")
     return Figure([Panel([shares, key(("━", "grey", "95 % interval"))])])
 
@@ -243,13 +250,14 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
 def over_steps(
     names: Sequence[str], results: Sequence[Suite], categories: Sequence[Share], hovers: Sequence[str]
 ) -> Figure:
-    """A line for each of *categories* over the steps of a training, and one for all cases."""
+    """A line for each of *categories* over the steps of a training, and one for all cases. *hovers*: what the pointer
+    shows at each step of the latter. The names end in the number of the step."""
     lines = []
     for category in categories:
         values = [share_of(result, category.name) for result in results]
         said = [f"{category.name}\n{format_share(value)}" for value in values]
         end = category.name if len(categories) <= FEW_LINES else ""
-        lines.append(Line(category.name, values, end, "pale", hover=said))
+        lines.append(Line(category.name, values, end=end, tone="pale", hover=said))
     totals = [result.total for result in results]
     low = [total.interval.low for total in totals]
     high = [total.interval.high for total in totals]
@@ -257,7 +265,8 @@ def over_steps(
     lines.append(Line("all", values, hover=hovers, low=low, high=high))
     steps = [name.rsplit(", ", 1)[-1].removeprefix("step ") for name in names]
     shares = Lines(steps, lines, high=1, unit="share")
-    return Figure([Panel([shares, key(*STEPS_KEY[: 2 if categories else 1])], x="training step")])
+    entries = STEPS_KEY if categories else STEPS_KEY[:1]
+    return Figure([Panel([shares, key(*entries)], x="training step")])
 
 
 def share_of(result: Suite, category: str) -> float:
@@ -268,18 +277,26 @@ def share_of(result: Suite, category: str) -> float:
 def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str:
     """The lowest and the highest share, and the checkpoints that differ significantly from the one in use, corrected
     for the number of tests."""
+    sentences = []
     shares = [result.total.right for result in results]
-    tests = paired_tests(results, own)
-    differ = [
-        f"{name} ({points(test.comparison.difference)} points, {format_p(test.corrected)})"
-        for name, test in zip(names, tests, strict=True)
-        if test and test.corrected < 0.05
-    ]
-    ends = f"{say_ends(names, shares)}. " if max(shares) > min(shares) else ""
-    verb = "differs" if len(differ) == 1 else "differ"
-    sure = f"{join_names(differ)} {verb}" if differ else "no other differs"
-    count = sum(test is not None for test in tests)
-    return (
-        f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05 after Holm’s correction for {count} "
-        f"tests), {sure} from {names[own]}."
+    if max(shares) > min(shares):
+        sentences.append(f"{say_ends(names, shares)}.")
+    differing = []
+    tests_made = 0
+    for name, test in zip(names, paired_tests(results, own), strict=True):
+        if test is None:
+            continue
+        tests_made += 1
+        if test.corrected < 0.05:
+            differing.append(f"{name} ({points(test.comparison.difference)} points, {format_p(test.corrected)})")
+    if not differing:
+        difference = "no other differs"
+    elif len(differing) == 1:
+        difference = f"{differing[0]} differs"
+    else:
+        difference = f"{join_names(differing)} differ"
+    sentences.append(
+        f"By more than chance (McNemar’s test on the same cases, p < 0.05 after Holm’s correction for {tests_made} "
+        f"tests), {difference} from {names[own]}."
     )
+    return " ".join(sentences)

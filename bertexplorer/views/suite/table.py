@@ -25,28 +25,39 @@ def cases(result: Suite, *others: Suite) -> dict[str, Any]:
     """The table of cases: the question, the checkpoint's answer, those of the *others*, and the state of the page that
     shows the case."""
     theirs = [{outcome.case: outcome for outcome in other.outcomes} for other in others]
-    rows = [row(outcome, *(other.get(outcome.case) for other in theirs)) for outcome in result.outcomes[:LISTED]]
-    unusable = unusable_rows(result.unusable)
-    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
+    rows = []
+    for outcome in result.outcomes[:LISTED]:
+        rows.append(row(outcome, *(outcomes.get(outcome.case) for outcomes in theirs)))
+    return {
+        "rows": rows,
+        "score": SCORE[result.kind],
+        "left_out": result.left_out,
+        "aside": unusable_rows(result.unusable),
+    }
 
 
 def row(outcome: CaseOutcome, *others: CaseOutcome | None) -> dict[str, Any]:
     """A row of the table. An outcome of *others* is None where that checkpoint could not score the case."""
     case = outcome.case
+    answer = outcome.said
+    if answer in case.texts:
+        answer = ("the first", "the second")[case.texts.index(answer)]
+    other_answers: list[dict[str, Any] | None] = []
+    for other in others:
+        if other is None:
+            other_answers.append(None)
+        else:
+            other_answers.append({"answer": other.said, "right": other.right, "score": round(other.score, 3)})
     return {
         "line": case.line,
         "category": case.category,
         "texts": case.texts,
         "wanted": case.wanted(", ") or "the first",
-        "answer": outcome.said
-        if outcome.said not in case.texts
-        else ("the first", "the second")[case.texts.index(outcome.said)],
+        "answer": answer,
         "right": outcome.right,
         "score": round(outcome.score, 3),
         "rank": outcome.rank,
-        "others": [
-            other and {"answer": other.said, "right": other.right, "score": round(other.score, 3)} for other in others
-        ],
+        "others": other_answers,
         "state": page_state(outcome),
     }
 
@@ -59,7 +70,10 @@ def page_state(outcome: CaseOutcome) -> dict[str, Any]:
     if case.kind == "next sentence":
         return {"view": "next-sentence", "text": case.texts[0], "pair": case.texts[1]}
     if case.kind == "labels":
-        return {"view": "answer", "text": case.texts[0], **({"pair": case.texts[1]} if case.texts[1:] else {})}
+        state = {"view": "answer", "text": case.texts[0]}
+        if len(case.texts) > 1:
+            state["pair"] = case.texts[1]
+        return state
     if case.kind == "invariance":
         view = "fill-mask" if "[MASK]" in case.texts[0] else "answer"
         return {"view": view, "text": case.texts[0], "against": "another text", "other": case.texts[1]}
@@ -68,20 +82,23 @@ def page_state(outcome: CaseOutcome) -> dict[str, Any]:
 
 
 def remarks(result: Suite) -> list[str]:
-    """Caveats about the rows."""
+    """Caveats about the rows, without the full stops."""
     sentences = []
+    small = [quote(clip(share.name or "without category", 40)) for share in result.shares if share.count < FEW]
     if result.total.count < FEW:
         sentences.append(f"Fewer than {FEW} cases say little")
-    elif few := [quote(clip(share.name or "without category", 40)) for share in result.shares if share.count < FEW]:
-        rough = "their shares are rough" if few[1:] else "its share is rough"
-        sentences.append(f"{subject(few, len(result.shares))} fewer than {FEW} cases, so {rough}")
+    elif small:
+        rough = "its share is rough" if len(small) == 1 else "their shares are rough"
+        sentences.append(f"{subject(small, len(result.shares))} fewer than {FEW} cases, so {rough}")
     if any(outcome.case.expected == ASSUMED for outcome in result.outcomes):
         sentences.append(
             "The file’s name does not say which sentences are the stereotypes; the file’s own are taken to be"
         )
-    if unscored := sum(outcome.unscored for outcome in result.outcomes):
-        words, rows = ("word", "its row uses") if unscored == 1 else ("words", "their rows use")
-        sentences.append(f"{unscored:,} accepted {words} cannot be scored; {rows} the others")
+    unscored = sum(outcome.unscored for outcome in result.outcomes)
+    if unscored == 1:
+        sentences.append("1 accepted word cannot be scored; its row uses the others")
+    elif unscored:
+        sentences.append(f"{unscored:,} accepted words cannot be scored; their rows use the others")
     if result.unusable:
         sentences.append(unusable_note(result.unusable, "scored"))
     if result.left_out:
@@ -91,6 +108,10 @@ def remarks(result: Suite) -> list[str]:
 
 def subject(names: Sequence[str], count: int) -> str:
     """The beginning of a sentence about some of *count* categories: their *names*, or how many they are."""
-    if len(names) > 3:
-        return f"{'All' if len(names) == count else f'{len(names)} of the'} {count} categories have"
-    return f"{join_names(names)} {'have' if names[1:] else 'has'}"
+    if len(names) == 1:
+        return f"{names[0]} has"
+    if len(names) <= 3:
+        return f"{join_names(names)} have"
+    if len(names) == count:
+        return f"All {count} categories have"
+    return f"{len(names)} of the {count} categories have"

@@ -41,7 +41,8 @@ def typed_rows(typed: str, meaning: Meaning) -> list[NumberedRow]:
 
 
 def pairs_of(line: str, number: int) -> Iterator[tuple[str, str, str]]:
-    """(first sentence, second sentence, category) for each pair of a *line*."""
+    """(first sentence, second sentence, category) for each pair of a *line*. Raises ExplorerError if it has none.
+    *number*: of the line, from 1."""
     parts = SLOT.split(line)  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
     if any(brace in part for part in parts[::2] for brace in "{}"):

@@ -113,7 +113,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def replacement(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Tensor | None:
-    """The replacement for each head's output, l x h x (1 or t) x k; None for zeros."""
+    """The replacement for each head's output, l x h x (1 or t) x k; None for zeros. Raises ExplorerError for a
+    sentence to patch from that is missing, or of another length."""
     tokenizer = checkpoint.tokenizer
     if options.how == "mean":
         return engine.mean_head_outputs(checkpoint, [tokenizer.encode(group[0]) for group in TOPICS.values()])
@@ -133,24 +134,29 @@ def replacement(checkpoint: Checkpoint, encoding: Encoding, options: Options) ->
 def random_sets(board: Board, off: Sequence[Switch], heads: int, count: int) -> Float[np.ndarray, "c l s"]:
     """Random switches with as many heads and neurons off as *off* has, drawn from the others if there are enough; none
     if all heads are off. Each layer has *heads* heads, then its neurons."""
-    rng = np.random.default_rng(0)
     layers, width = board.shape
-    heads_off = sum(at < heads for _, at in off)
-    kinds = [(range(heads), heads_off), (range(heads, width), len(off) - heads_off)]
-    pools, chosen = [], set(off)
-    for columns, _ in kinds:
-        every = [(layer, at) for layer in range(layers) for at in columns]
+    chosen = set(off)
+    heads_wanted = sum(number < heads for _, number in off)
+    neurons_wanted = len(off) - heads_wanted
+
+    def pool(numbers: range, wanted: int) -> list[Switch]:
+        """The switches with these *numbers* to draw *wanted* ones from."""
+        every = [(layer, number) for layer in range(layers) for number in numbers]
         others = [switch for switch in every if switch not in chosen]
-        pools.append((others, every))
-    if not pools[0][0]:
+        return others if len(others) >= wanted else every
+
+    head_pool = pool(range(heads), heads_wanted)
+    neuron_pool = pool(range(heads, width), neurons_wanted)
+    if chosen.issuperset(head_pool):  # all heads are off
         count = 0
+    rng = np.random.default_rng(0)
     sets = []
     for _ in range(count):
-        picked: list[Switch] = []
-        for (others, every), (_, wanted) in zip(pools, kinds, strict=True):
-            pool = others if len(others) >= wanted else every
-            picked += [pool[i] for i in rng.choice(len(pool), size=wanted, replace=False)] if wanted else []
-        sets.append(board.off(picked))
+        drawn: list[Switch] = []
+        for switches, wanted in ((head_pool, heads_wanted), (neuron_pool, neurons_wanted)):
+            if wanted:
+                drawn += [switches[i] for i in rng.choice(len(switches), size=wanted, replace=False)]
+        sets.append(board.off(drawn))
     return np.stack(sets) if sets else np.zeros((0, *board.shape), dtype=np.float32)
 
 
@@ -158,23 +164,25 @@ def rows(result: Switchboard) -> list[dict[str, object]]:
     """One row for each head, counted from 1: the target's probability with only that head off, in bits relative to all
     on. For a score, *score* takes the place of *probability*, and the change is in its unit."""
     before = result.before.value
-    name, unit = ("score", "change_score") if result.scored else ("probability", "change_bits")
-    return [
-        {
-            "layer": layer + 1,
-            "head": head + 1,
-            "off": bool(result.states[layer, head]),
-            "target": result.target,
-            unit: float(change),
-            name: float(before + change if result.scored else before * 2.0**change),
-            f"{name}_all_on": before,
-            f"{name}_with_the_chosen_off": result.after.value,
-            "neurons_off": ", ".join(map(str, result.neurons)),
-            "random_sets_mean": float(result.controls.mean()) if len(result.controls) else "",
-        }
-        for layer, line in enumerate(result.change)
-        for head, change in enumerate(line)
-    ]
+    name, change_name = ("score", "change_score") if result.scored else ("probability", "change_bits")
+    table: list[dict[str, object]] = []
+    for layer, head in np.ndindex(result.change.shape):
+        change = result.change[layer, head]
+        table.append(
+            {
+                "layer": layer + 1,
+                "head": head + 1,
+                "off": bool(result.states[layer, head]),
+                "target": result.target,
+                change_name: float(change),
+                name: float(before + change if result.scored else before * 2.0**change),
+                f"{name}_all_on": before,
+                f"{name}_with_the_chosen_off": result.after.value,
+                "neurons_off": ", ".join(map(str, result.neurons)),
+                "random_sets_mean": float(result.controls.mean()) if len(result.controls) else "",
+            }
+        )
+    return table
 
 
 class Facts(facts.Facts[Switchboard]):

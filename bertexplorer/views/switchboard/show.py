@@ -80,6 +80,7 @@ VIEW = View(
 )
 
 DONE = {"zero": "off", "mean": "at the mean", "patch": "patched"}
+DOING = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}
 COLOURS = {
     "zero": "Orange: the answer needs it. Blue: it is in the way",
     "mean": "Orange: the answer needs what it adds here. Blue: that is in the way",
@@ -101,6 +102,7 @@ def draw(result: Switchboard) -> Figure:
 
 
 def heading(result: Switchboard) -> str:
+    """The name of the number that is measured."""
     if result.target == "is next":
         return "P(is next)"
     return clip(result.target, 24) if result.scored else f"P of {quote(clip(result.target, 16))}"
@@ -161,19 +163,23 @@ def bar(result: Switchboard, name: str, value: float, tone: Tone = "blue") -> Ba
 
 def choices(outcome: BoardOutcome) -> TextLines:
     """The first choices."""
-    return TextLines([StyledWords(f"{one.token}  {percent(one.probability)}") for one in outcome.candidates])
+    lines = [f"{candidate.token}  {percent(candidate.probability)}" for candidate in outcome.candidates]
+    return TextLines([StyledWords(line) for line in lines])
 
 
 def name_change(result: Switchboard) -> str:
     """What is off, and how; neurons are always at zero."""
-    heads = f"{names(result.off)} {DONE[result.how]}"
-    if not result.neurons:
-        return heads
-    neurons = f"{'neuron' if len(result.neurons) == 1 else 'neurons'} {names(result.neurons)} off"
-    return f"{heads} and {neurons}" if result.off else neurons
+    parts = []
+    if result.off:
+        parts.append(f"{names(result.off)} {DONE[result.how]}")
+    if result.neurons:
+        noun = "neuron" if len(result.neurons) == 1 else "neurons"
+        parts.append(f"{noun} {names(result.neurons)} off")
+    return " and ".join(parts)
 
 
 def names(switches: Sequence[Head] | Sequence[Neuron]) -> str:
+    """The numbers of some switches; of many, those of the first ones."""
     listed = [str(switch) for switch in sorted(switches)]
     return ", ".join(listed) if len(listed) <= 4 else f"{', '.join(listed[:3])} and {len(listed) - 3} more"
 
@@ -182,7 +188,8 @@ def random_switches(result: Switchboard) -> str:
     """What a random set consists of: other heads, or any heads if there are too few others; other neurons."""
     parts = []
     if result.off:
-        parts.append(count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head"))
+        enough_others = 2 * len(result.off) <= result.states.size
+        parts.append(count(len(result.off), "other head" if enough_others else "head"))
     if result.neurons:
         parts.append(count(len(result.neurons), "other neuron"))
     return " and ".join(parts)
@@ -195,21 +202,28 @@ def format_change(result: Switchboard, change: float) -> str:
 
 def say(result: Switchboard) -> str:
     """The effect of switching heads off, whether it exceeds chance, and the most important head."""
-    before, after = measure(result.before.value, result.scored), measure(result.after.value, result.scored)
-    sentences = [f"With all heads on, {begin(result.target)} {before}"]
+    # 1. The chosen heads and neurons together, beside chance.
+    before = measure(result.before.value, result.scored)
+    after = measure(result.after.value, result.scored)
+    chosen = f"With all heads on, {begin(result.target)} {before}"
     if result.changed:
-        sentences = [f"With {name_change(result)}, {name_answer(result.target)} goes from {before} to {after}"]
+        chosen = f"With {name_change(result)}, {name_answer(result.target)} goes from {before} to {after}"
     if len(result.controls):
-        sentences[0] += (
-            f"; {len(result.controls)} random sets of {random_switches(result)} leave it between "
-            f"{measure(float(result.controls.min()), result.scored)} and "
-            f"{measure(float(result.controls.max()), result.scored)}"
-        )
-    ends = (result.change.argmin(), result.change.argmax())
-    low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in ends)
-    doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
+        lowest = measure(float(result.controls.min()), result.scored)
+        highest = measure(float(result.controls.max()), result.scored)
+        sets = f"{len(result.controls)} random sets of {random_switches(result)}"
+        chosen = f"{chosen}; {sets} leave it between {lowest} and {highest}"
+    # 2. Each head alone.
+    lowers, raises = "none lowers it", "none raises it"
     least, most = float(result.change.min()), float(result.change.max())
-    lowers = f"{doing.format(low)} lowers it most ({format_change(result, least)})" if least < 0 else "none lowers it"
-    raises = f"{doing.format(high)} raises it most ({format_change(result, most)})" if most > 0 else "none raises it"
-    sentences.append(f"Of all single heads, {lowers} and {raises}")
-    return " ".join([". ".join(sentences) + ".", *result.caveats, *only_first_mask(result.other_masks)])
+    if least < 0:
+        lowers = f"{doing(result, int(result.change.argmin()))} lowers it most ({format_change(result, least)})"
+    if most > 0:
+        raises = f"{doing(result, int(result.change.argmax()))} raises it most ({format_change(result, most)})"
+    sentences = [f"{chosen}.", f"Of all single heads, {lowers} and {raises}."]
+    return " ".join([*sentences, *result.caveats, *only_first_mask(result.other_masks)])
+
+
+def doing(result: Switchboard, place: int) -> str:
+    """What is done to the head in *place*, counted through all layers from 0."""
+    return DOING[result.how].format(Head(*divmod(place, result.change.shape[1])))

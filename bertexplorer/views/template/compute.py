@@ -47,7 +47,8 @@ def first(checkpoint: Checkpoint, text: Text) -> Text:
     """*text* with the first alternative of each slot, as the strip of tokens shows it."""
     parts = SLOT.split(with_masks(checkpoint, text))
     choices = tuple(slot.split("|")[0].strip() for slot in parts[1::2])
-    return replace(text, first=fill(parts, choices), hidden=tuple(s for s in text.hidden if s.side), picked=())
+    hidden_in_second = tuple(span for span in text.hidden if span.side)
+    return replace(text, first=fill(parts, choices), hidden=hidden_in_second, picked=())
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
@@ -73,24 +74,25 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     # 2. What the mask of each may be
     hidden_in_second = tuple(span for span in text.hidden if span.side)
     texts = tuple(fill(parts, choices) for choices in fillings)
-    encodings, spots = [], []
+    encodings = []
     for first in texts:
-        encoding = encode_masked(checkpoint, replace(text, first=first, hidden=hidden_in_second))
-        encodings.append(encoding)
-        spots.append(encoding.masked[:1])
+        encodings.append(encode_masked(checkpoint, replace(text, first=first, hidden=hidden_in_second)))
+    masks = [encoding.masked[0] for encoding in encodings]
     words = parse_words(options.words)
     cost = 0
-    for encoding, spot in zip(encodings, spots, strict=True):
-        cost += len(encoding) + scoring_cost(checkpoint, encoding, spot[0], words)
+    for encoding, mask in zip(encodings, masks, strict=True):
+        cost += len(encoding) + scoring_cost(checkpoint, encoding, mask, words)
     expect(cost)
-    log_probs = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
+    positions = [[mask] for mask in masks]
+    log_probs = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=positions)]
 
     # 3. The probability of each word in each filling: of those that are named, else of the likeliest in all together
     table = []
     if words:
-        for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
-            scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
-            table.append([scores[word] for word in words])
+        for encoding, mask, row in zip(encodings, masks, log_probs, strict=True):
+            scores = score_words(checkpoint, encoding, mask, row, words)
+            probability = {score.word: score.probability for score in scores}
+            table.append([probability[word] for word in words])
     else:
         total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: tokenizer.vocab_size]
         likely = total.topk(min(options.top, len(total))).indices.tolist()
@@ -98,20 +100,30 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         for row in log_probs:
             table.append([float(row[i].exp()) for i in likely])
     answers = tokenizer.show_all(int(row[: tokenizer.vocab_size].argmax()) for row in log_probs)
-    return Template(fillings, texts, words, np.array(table, dtype=np.float64), answers)
+    return Template(
+        fillings=fillings,
+        texts=texts,
+        words=words,
+        probabilities=np.array(table, dtype=np.float64),
+        answers=answers,
+    )
 
 
 def with_masks(checkpoint: Checkpoint, text: Text) -> str:
     """The first text, with the mask written where a span is hidden."""
     source, _ = checkpoint.tokenizer.prepare(text.first)
-    for span in sorted(set(text.hidden), key=lambda s: -s.start):
+    for span in sorted(set(text.hidden), key=lambda span: -span.start):  # those behind stay where they are
         if span.side == 0:
             source = source[: span.start] + checkpoint.tokenizer.mask_token + source[span.end :]
     return source
 
 
 def fill(parts: list[str], choices: tuple[str, ...]) -> str:
-    return "".join(itertools.chain(*itertools.zip_longest(parts[::2], choices, fillvalue="")))
+    """The text whose *parts* are text, slot, text, slot, …, text, with these *choices* in its slots."""
+    filled = parts[0]
+    for choice, text in zip(choices, parts[2::2], strict=True):
+        filled += choice + text
+    return filled
 
 
 def rows(result: Template) -> list[dict[str, object]]:

@@ -92,7 +92,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     # 2. Of two texts: what each piece adds to the score
     common: list[Term] = []
-    score, literal = float("nan"), 0.0
+    score = float("nan")
+    literal = 0.0
     if len(sides) == 2:
         products = weights[0] * weights[1]
         score = float(products.sum())
@@ -100,10 +101,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         if in_both:
             literal = float(products[sorted(in_both)].sum())
         for i in largest(checkpoint, products, options.top):
-            piece = checkpoint.tokenizer.show(i)
             positions = (int(places[0][i]), int(places[1][i]))
-            tokens = tuple(token_at(checkpoint, encodings[side], positions[side]) for side in sides)
-            common.append(Term(piece, float(products[i]), i in in_both, tokens, positions))
+            common.append(
+                Term(
+                    word=checkpoint.tokenizer.show(i),
+                    weight=float(products[i]),
+                    own=i in in_both,
+                    sources=tuple(token_at(checkpoint, encodings[side], positions[side]) for side in sides),
+                    positions=positions,
+                )
+            )
 
     return TermWeights(
         texts=tuple(texts),
@@ -119,34 +126,42 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def largest(checkpoint: Checkpoint, weights: Float[np.ndarray, " v"], count: int) -> list[int]:
     """The *count* words with the largest weights above 0. Punctuation and special tokens are no words."""
-    tokenizer, found = checkpoint.tokenizer, list[int]()
+    tokenizer = checkpoint.tokenizer
+    ids: list[int] = []
     for i in np.argsort(-weights, kind="stable").tolist():
-        if len(found) == count or weights[i] <= 0:
+        if len(ids) == count or weights[i] <= 0:
             break
         if i not in tokenizer.special_ids and any(map(str.isalnum, tokenizer.show(i))):
-            found.append(i)
-    return found
+            ids.append(i)
+    return ids
 
 
 def terms_of(
     checkpoint: Checkpoint, encoding: Encoding, weights: Float[np.ndarray, " v"], where: np.ndarray, top: int
 ) -> Terms:
-    """The terms of one text."""
+    """The terms of one text. *where*: for each piece of the vocabulary, the position that gives it its weight."""
     inside = np.zeros(len(weights), dtype=bool)
     inside[list(set(encoding.ids))] = True
 
-    def named(i: int, own: bool) -> Term:
+    def term(i: int, *, own: bool) -> Term:
         source = int(where[i])
-        shown = token_at(checkpoint, encoding, source)
-        return Term(checkpoint.tokenizer.show(i), float(weights[i]), own, (shown,), (source,))
+        return Term(
+            word=checkpoint.tokenizer.show(i),
+            weight=float(weights[i]),
+            own=own,
+            sources=(token_at(checkpoint, encoding, source),),
+            positions=(source,),
+        )
 
-    added = largest(checkpoint, np.where(inside, 0, weights), top)
+    own_ids = largest(checkpoint, np.where(inside, weights, 0), top)
+    added_ids = largest(checkpoint, np.where(inside, 0, weights), top)
     shades: dict[int, float] = {}
-    for i in added:
-        shades[int(where[i])] = max(shades.get(int(where[i]), 0.0), float(weights[i]))
+    for i in added_ids:
+        source = int(where[i])
+        shades[source] = max(shades.get(source, 0.0), float(weights[i]))
     return Terms(
-        own=tuple(named(i, True) for i in largest(checkpoint, np.where(inside, weights, 0), top)),
-        added=tuple(named(i, False) for i in added),
+        own=tuple(term(i, own=True) for i in own_ids),
+        added=tuple(term(i, own=False) for i in added_ids),
         above_zero=int((weights > 0).sum()),
         shades=shades,
     )
@@ -159,8 +174,10 @@ def token_at(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
 def on_strip(pair: Encoding, encodings: list[Encoding], texts: tuple[Terms, ...]) -> dict[int, float]:
     """Token of the pair as the page shows it -> the largest weight that it gives to an added word, as a share of the
     largest of all."""
-    most = max((max(terms.shades.values(), default=0.0) for terms in texts), default=0.0) or 1.0
-    places, shown = places_in_pair(pair, encodings), {}
+    all_shades = [shade for terms in texts for shade in terms.shades.values()]
+    most = max(all_shades, default=0.0) or 1.0
+    places = places_in_pair(pair, encodings)
+    shown = {}
     for side, terms in enumerate(texts):
         for position, value in terms.shades.items():
             if (side, position) in places:
@@ -177,8 +194,15 @@ def rows(result: TermWeights) -> list[dict[str, object]]:
 
 
 def row(kind: str, term: Term) -> dict[str, object]:
-    sources = {f"from_{side}": source for side, source in zip(SIDES, (*term.sources, ""), strict=False)}
-    return {"kind": kind, "word": term.word, "weight": term.weight, "in_text": term.own, **sources}
+    """A row of the table. *kind*: the text, or BOTH. A word of one text has one source, in the first column of them."""
+    return {
+        "kind": kind,
+        "word": term.word,
+        "weight": term.weight,
+        "in_text": term.own,
+        "from_first": term.sources[0],
+        "from_second": term.sources[1] if kind == BOTH else "",
+    }
 
 
 class Facts(facts.Facts[TermWeights]):

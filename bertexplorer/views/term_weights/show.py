@@ -65,12 +65,12 @@ def draw(result: TermWeights) -> Figure:
     panels = []
     if result.common:
         panels.append(weights("what both share: the product of its two weights", result.common, "orange"))
-    for which, of_text in zip(NAMES, result.texts, strict=False):
-        of = f"the {which} text" if len(result.texts) == 2 else "the text"
-        if of_text.own:
-            panels.append(weights(f"words of {of}", of_text.own, "pale"))
-        if of_text.added:
-            panels.append(weights(f"words that BERT adds to {of}", of_text.added, "blue"))
+    for which, terms in zip(NAMES, result.texts, strict=False):
+        text = f"the {which} text" if len(result.texts) == 2 else "the text"
+        if terms.own:
+            panels.append(weights(f"words of {text}", terms.own, "pale"))
+        if terms.added:
+            panels.append(weights(f"words that BERT adds to {text}", terms.added, "blue"))
     return Figure(panels)
 
 
@@ -79,8 +79,9 @@ def weights(title: str, terms: Sequence[Term], tone: Tone) -> Panel:
     bars = []
     for term in terms:
         text = decimal(term.weight)
-        own = "pale" if term.own and tone == "orange" else tone
-        bars.append(Bar(term.word, term.weight, text, own, f"{term.word}: {text}, from {origin(term)}"))
+        own_tone: Tone = "pale" if term.own and tone == "orange" else tone
+        hover = f"{term.word}: {text}, from {origin(term)}"
+        bars.append(Bar(term.word, term.weight, text, own_tone, hover=hover))
     return Panel([Bars(bars, tokens=True)], title)
 
 
@@ -95,13 +96,15 @@ def colours(result: TermWeights) -> dict[int, float]:
 
 
 def say(result: TermWeights) -> str:
-    sentences = [say_shared(result)] if len(result.texts) == 2 else []
-    sentences += [say_added(result, side) for side in range(len(result.texts))]
-    density = say_density(result)
+    sentences = []
     if is_dense(result):  # said first, as all bars are nearly alike then
-        sentences.insert(0, density)
-    else:
-        sentences.append(density)
+        sentences.append(say_density(result))
+    if len(result.texts) == 2:
+        sentences.append(say_shared(result))
+    for side in range(len(result.texts)):
+        sentences.append(say_added(result, side))
+    if not is_dense(result):
+        sentences.append(say_density(result))
     return " ".join([*sentences, *beyond_limit(result.left_out)])
 
 
@@ -114,7 +117,9 @@ def say_shared(result: TermWeights) -> str:
     """The score, and where it comes from."""
     if not result.common:
         return "The two texts share no piece: their score is 0."
-    names = [f"{quote(clip(term.word))} ({decimal(term.weight, 1)}, from {origin(term)})" for term in result.common[:3]]
+    names = []
+    for term in result.common[:3]:
+        names.append(f"{quote(clip(term.word))} ({decimal(term.weight, 1)}, from {origin(term)})")
     same = percent(result.literal / result.score)
     return (
         f"The score is {result.score:,.0f}: most is added by {join_names(names)}. Pieces that both texts have are "

@@ -179,8 +179,8 @@ def run(
 def vectors(
     checkpoint: Checkpoint, texts: Sequence[str], prompt: str, pooling: str
 ) -> tuple[Float[np.ndarray, "n d"], str]:
-    """(the vector of each text, a note on those that were cut). A text that occurs again is read once. Raises
-    ExplorerError for a text that cannot be read, which it names."""
+    """(the vector of each text, a note on those that were cut). A text that occurs again is read once. Reports its
+    progress. Raises ExplorerError for a text that cannot be read, which it names."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     distinct = list(numbers)
     layer = checkpoint.config.num_layers
@@ -201,14 +201,15 @@ def vectors(
 
 
 def compare(measure: str, first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """The similarity of each row of *first* with the same row of *second*."""
     import torch
 
     return engine.similarities(measure, torch.from_numpy(first), torch.from_numpy(second)).double().numpy()
 
 
 def strangers(pairs: Sequence[Pair]) -> tuple[list[int], list[int]]:
-    """Rows (i, j), drawn at random: the first text of i and the second of j, of which no row says whether they belong
-    together. Two texts that one row has are never drawn."""
+    """(rows i, rows j), drawn at random, UNRELATED at most: the first text of each i and the second of its j, of which
+    no row says whether they belong together. Two texts that one row has are never drawn."""
     together = {frozenset((pair.first, pair.second)) for pair in pairs}
     drawn = np.random.default_rng(0).integers(len(pairs), size=(2 * UNRELATED, 2))
     left: list[int] = []
@@ -224,19 +225,18 @@ def strangers(pairs: Sequence[Pair]) -> tuple[list[int], list[int]]:
 def rows(result: Threshold) -> list[dict[str, object]]:
     """A row for each pair. *passes*: whether it passes the threshold; *held_out*: whether it passes the one that the
     other pairs choose, by which precision and recall are counted."""
+    passes = result.passes
     return [
         {
             "line": pair.line,
             "first": pair.first,
             "second": pair.second,
             "match": pair.match,
-            "similarity": float(similarity),
-            "passes": bool(passes),
-            "held_out": bool(held_out),
+            "similarity": float(result.similarity[i]),
+            "passes": bool(passes[i]),
+            "held_out": bool(result.held_out[i]),
         }
-        for pair, similarity, passes, held_out in zip(
-            result.pairs, result.similarity, result.passes, result.held_out, strict=True
-        )
+        for i, pair in enumerate(result.pairs)
     ]
 
 

@@ -41,8 +41,11 @@ CHANGED = (  # one word or two were changed, and they do not
 
 
 def one_word_changed() -> list[NumberedRow]:
-    labelled = [(pair, 1) for pair in SAME] + [(pair, 0) for pair in CHANGED]
-    rows = [{"text_a": first, "text_b": second, "label": label} for (first, second), label in labelled]
+    """The pairs of SAME, which match, and those of CHANGED, which do not."""
+    rows = []
+    for pairs, label in ((SAME, 1), (CHANGED, 0)):
+        for first, second in pairs:
+            rows.append({"text_a": first, "text_b": second, "label": label})
     return list(enumerate(rows, 1))
 
 
@@ -72,5 +75,11 @@ def same_scene() -> list[NumberedRow]:
 
 
 def rows_of(name: Name) -> list[NumberedRow]:
-    made = {"the same question": same_question, "one word changed": one_word_changed, "the same scene": same_scene}
-    return made[name]()
+    """The pairs of this name, each with its line."""
+    match name:
+        case "the same question":
+            return same_question()
+        case "one word changed":
+            return one_word_changed()
+        case "the same scene":
+            return same_scene()

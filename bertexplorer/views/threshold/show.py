@@ -70,15 +70,14 @@ def draw(result: Threshold) -> Figure:
     for title, values, tone in kinds:
         if len(values):
             panels.append(similarities(result, title, values, tone, (low, high)))
-    shares = {
-        "precision": result.precision,
-        "recall": result.recall,
-        "unrelated that pass": result.false_alarms,
-    }
     if result.threshold is not None:
         entries = key(("┃", "blue", "threshold"), ("■", "pale", "its 95 % interval"))
         panels[0] = replace(panels[0], marks=[*panels[0].marks, entries])
-        bars = [bar(name, share) for name, share in shares.items()]
+        bars = [
+            bar("precision", result.precision),
+            bar("recall", result.recall),
+            bar("unrelated that pass", result.false_alarms),
+        ]
         panels.append(Panel([Bars(bars, high=1, unit="share")], "how it does on pairs that did not choose it"))
     return Figure(panels)
 
@@ -86,12 +85,14 @@ def draw(result: Threshold) -> Figure:
 def similarities(
     result: Threshold, title: str, values: Float[np.ndarray, " n"], tone: Tone, ends: tuple[float, float]
 ) -> Panel:
-    """How many pairs of one kind have each similarity."""
-    low, high = ends if ends[0] < ends[1] else (ends[0] - 0.5, ends[1] + 0.5)
+    """How many pairs of one kind have each similarity. *ends*: the lowest and the highest of all kinds."""
+    low, high = ends
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     counts, edges = np.histogram(values, bins=BINS, range=(low, high))
     middles = (edges[:-1] + edges[1:]) / 2
     hover = [f"{decimal(float(at))}: {count(int(number), 'pair')}" for at, number in zip(middles, counts, strict=True)]
-    marks: list[Histogram | Rule | Band] = [Histogram(middles, counts, tone, hover, low, high)]
+    marks: list[Histogram | Rule | Band] = [Histogram(middles, counts, tone, hover=hover, low=low, high=high)]
     if result.threshold is not None:
         marks.append(Rule(result.threshold))
     if result.interval:
@@ -100,6 +101,7 @@ def similarities(
 
 
 def bar(name: str, share: Share) -> Bar:
+    """A share with its interval."""
     low, high = share.interval
     return Bar(name, share.value, percent(share.value), hover=f"{share.right:,} of {share.count:,}", low=low, high=high)
 
@@ -123,7 +125,9 @@ def say(result: Threshold) -> str:
         sentences.append("That is less than by chance: what matches is less similar here than what does not.")
     if result.unusable:
         sentences.append(f"{unusable_note(result.unusable, 'used')}.")
-    return " ".join([*sentences, *([result.notes] if result.notes else [])])
+    if result.notes:
+        sentences.append(result.notes)
+    return " ".join(sentences)
 
 
 def say_threshold(result: Threshold) -> list[str]:
@@ -131,11 +135,11 @@ def say_threshold(result: Threshold) -> list[str]:
     assert result.threshold is not None
     at = f"{NAMES[result.measure]} of {number(result, result.threshold)}"
     passes = f"up to a {at}" if result.measure in FAR else f"from a {at} on"
-    between = ""
     if result.interval:
-        between = f" (95 % interval {number(result, result.interval.low)} to {number(result, result.interval.high)})"
+        low, high = (number(result, end) for end in result.interval)
+        passes = f"{passes} (95 % interval {low} to {high})"
     goal = f"a precision of {percent(result.wanted)}" if result.wanted else "the best F1"
-    sentences = [f"Two texts pass {passes}{between}, for {goal}."]
+    sentences = [f"Two texts pass {passes}, for {goal}."]
     if result.few:
         sentences.append("The pairs are too few to say how it does on new ones: ten of each kind are wanted at least.")
     elif result.precision.count:
@@ -145,12 +149,12 @@ def say_threshold(result: Threshold) -> list[str]:
         )
     else:
         sentences.append("On pairs that did not choose it, none passes.")
-    strangers = result.false_alarms
-    if strangers.count:
-        of_many = f"{10_000 * strangers.value:,.0f} of 10,000 passages (up to {10_000 * strangers.interval.high:,.0f})"
+    alarms = result.false_alarms
+    if alarms.count:
+        of_many = f"{10_000 * alarms.value:,.0f} of 10,000 passages (up to {10_000 * alarms.interval.high:,.0f})"
         sentences.append(
-            f"Of {strangers.count:,} pairs of texts of different rows, {strangers.right:,} pass: in a search, "
-            f"{of_many} would pass by chance."
+            f"Of {alarms.count:,} pairs of texts of different rows, {alarms.right:,} pass: in a search, {of_many} "
+            "would pass by chance."
         )
     return sentences
 
@@ -161,6 +165,7 @@ def number(result: Threshold, value: float) -> str:
 
 
 def said(share: Share) -> str:
+    """A share with its interval, in a sentence."""
     low, high = share.interval
     return f"{percent(share.value)} ({percent(low)} to {percent(high)})"
 
@@ -169,10 +174,11 @@ def compare(first: Threshold, second: Threshold) -> str:
     """Which of two checkpoints judges more pairs right, and whether that may be chance."""
     if first.pairs != second.pairs or first.wanted != second.wanted or first.few:
         return ""
-    ours, theirs = ((result.held_out == result.matches).astype(float) for result in (first, second))
-    paired = compare_paired(ours, theirs)
+    first_right = (first.held_out == first.matches).astype(float)
+    second_right = (second.held_out == second.matches).astype(float)
+    paired = compare_paired(first_right, second_right)
     return (
-        f"Only the first judges {paired.only_first:,} of the {len(ours):,} pairs right, only the second "
+        f"Only the first judges {paired.only_first:,} of the {len(first.pairs):,} pairs right, only the second "
         f"{paired.only_second:,}: {paired.verdict()}."
     )
 
@@ -190,6 +196,7 @@ def cases(result: Threshold, *others: Threshold) -> dict[str, Any]:
 
 
 def row(result: Threshold, i: int, others: tuple[Threshold, ...]) -> dict[str, Any]:
+    """A row of the table: pair *i*, with what the *others* say if they judged the same pairs."""
     pair = result.pairs[i]
     theirs = []
     for other in others:

@@ -2,62 +2,85 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bertexplorer.charts.marks import Figure, MarkedSpan, Panel, Spans, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import clip
+from bertexplorer.model.text import Span
 from bertexplorer.views.tokenization.compute import Tokenization
 
 MASK = re.compile(r"\[MASK\]|<mask>", re.IGNORECASE)  # spellings of equal length, so that characters keep their places
-Piece = tuple[int, int, int, str, int]  # side, start and end of its characters, its name, its id
+
+
+class Piece(NamedTuple):
+    """A piece, and the characters that it covers."""
+
+    span: Span
+    token: str
+    id: int
 
 
 def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Figure | None:
     """The pieces of *first* above those of *second*; None for different texts."""
     if not same_texts(first, second):
         return None
-    both_pieces = [pieces(first), pieces(second)]
-    covered = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
-    starts = [0, len(first.texts[0]) + 1]  # of both sides of a pair in one text
-    rows = []
-    lines: list[StyledWords | Sequence[StyledWords]] = []
-    for place, result, name, piece_list, others in zip(
-        ("above", "below"), (first, second), names, both_pieces, reversed(covered), strict=True
-    ):
-        row = []
-        for side, start, end, token, id in merge_same_span(piece_list):
-            tone: Tone = "pale" if (side, start, end) in others else "orange"
-            hover = f"{clip(name, 30)}: {clip(token)}, id {id}"
-            row.append(MarkedSpan(starts[side] + start, starts[side] + end, tone, hover))
-        rows.append(row)
-        read = " read" if result.left_out else ""
-        lines.append([StyledWords(place, "blue"), StyledWords(f" {clip(name, 30)}: {len(piece_list)} pieces{read}")])
+    first_pieces = pieces(first)
+    second_pieces = pieces(second)
+    above = marked_spans(first, first_pieces, second_pieces, names[0])
+    below = marked_spans(second, second_pieces, first_pieces, names[1])
+    legend: list[StyledWords | Sequence[StyledWords]] = [
+        count_line("above", first, first_pieces, names[0]),
+        count_line("below", second, second_pieces, names[1]),
+        *key(("■", "orange", "cut differently")).lines,
+    ]
     texts = ["\n".join(result.texts) for result in (first, second)]
-    lines += key(("■", "orange", "cut differently")).lines
-    return Figure([Panel([Spans(texts, rows), TextLines(lines)])])
+    return Figure([Panel([Spans(texts, [above, below]), TextLines(legend)])])
+
+
+def marked_spans(result: Tokenization, own: Sequence[Piece], others: Sequence[Piece], name: str) -> list[MarkedSpan]:
+    """The *own* pieces of a tokenizer; pale where the other one cuts alike."""
+    cut_alike = {piece.span for piece in others}
+    starts = [0, len(result.texts[0]) + 1]  # of both sides of a pair in one text
+    row = []
+    for piece in merge_same_span(own):
+        tone: Tone = "pale" if piece.span in cut_alike else "orange"
+        start = starts[piece.span.side]
+        hover = f"{clip(name, 30)}: {clip(piece.token)}, id {piece.id}"
+        row.append(MarkedSpan(start + piece.span.start, start + piece.span.end, tone, hover))
+    return row
+
+
+def count_line(place: str, result: Tokenization, own: Sequence[Piece], name: str) -> list[StyledWords]:
+    """How many pieces a tokenizer makes."""
+    count = f"{len(own)} pieces read" if result.left_out else f"{len(own)} pieces"
+    return [StyledWords(place, "blue"), StyledWords(f" {clip(name, 30)}: {count}")]
 
 
 def same_texts(first: Tokenization, second: Tokenization) -> bool:
     """Whether both are of the same texts, however their checkpoints spell the mask."""
-    one, other = ([MASK.sub("[MASK]", text) for text in result.texts] for result in (first, second))
-    return one == other
+    first_texts = [MASK.sub("[MASK]", text) for text in first.texts]
+    second_texts = [MASK.sub("[MASK]", text) for text in second.texts]
+    return first_texts == second_texts
 
 
 def pieces(result: Tokenization) -> list[Piece]:
     """The pieces that cover characters, without special tokens."""
-    return [
-        (*span, token, id)
-        for span, token, id in zip(result.spans, result.tokens, result.ids, strict=True)
-        if span is not None and span.end > span.start
-    ]
+    covering = []
+    for span, token, id in zip(result.spans, result.tokens, result.ids, strict=True):
+        if span is not None and span.end > span.start:
+            covering.append(Piece(span, token, id))
+    return covering
 
 
-def merge_same_span(piece_list: Sequence[Piece]) -> list[Piece]:
-    """*piece_list* with pieces of the same character, such as the bytes of “ë”, merged."""
-    merged: dict[tuple[int, int, int], Piece] = {}
-    for side, start, end, token, id in piece_list:
-        previous = merged.get((side, start, end))
-        name, first_id = (f"{previous[3]} + {token}", previous[4]) if previous else (token, id)
-        merged[side, start, end] = (side, start, end, name, first_id)
+def merge_same_span(own: Sequence[Piece]) -> list[Piece]:
+    """*own* pieces, with those of the same character, such as the bytes of “ë”, merged; such a piece has the first
+    id."""
+    merged: dict[Span, Piece] = {}
+    for piece in own:
+        previous = merged.get(piece.span)
+        if previous:
+            piece = previous._replace(token=f"{previous.token} + {piece.token}")
+        merged[piece.span] = piece
     return list(merged.values())
 
 
@@ -65,25 +88,32 @@ def say(first: Tokenization, second: Tokenization) -> str:
     """The numbers of pieces, and how many cover the same characters; "" for different texts."""
     if not same_texts(first, second):
         return ""
-    both_pieces = [pieces(first), pieces(second)]
-    shared = len({piece[:3] for piece in both_pieces[0]} & {piece[:3] for piece in both_pieces[1]})
-    first_mean, second_mean = (
-        f"{letters_covered(result, piece_list) / max(1, len(piece_list)):.1f}"
-        for result, piece_list in zip((first, second), both_pieces, strict=True)
-    )
-    cut = first.left_out or second.left_out
-    whole = "the whole text" if cut else "the text"
-    parts = [
-        "the part of the text that its checkpoint reads" if result.left_out else whole for result in (first, second)
-    ]
+    first_pieces = pieces(first)
+    second_pieces = pieces(second)
+    if first.left_out or second.left_out:
+        first_cuts = f"cuts {part_read(first)}"
+        second_cuts = f"the second ({second.kind}) cuts {part_read(second)}"
+    else:
+        first_cuts = "cuts the text"
+        second_cuts = f"the second ({second.kind})"
+    shared = {piece.span for piece in first_pieces} & {piece.span for piece in second_pieces}
     return (
-        f"The first tokenizer ({first.kind}) cuts {parts[0]} into {len(both_pieces[0])} pieces, the second "
-        f"({second.kind}){f' cuts {parts[1]}' if cut else ''} into {len(both_pieces[1])}; {shared} cover the same "
-        f"characters. On average a piece of the first has {first_mean} letters, one of the second {second_mean}."
+        f"The first tokenizer ({first.kind}) {first_cuts} into {len(first_pieces)} pieces, {second_cuts} into "
+        f"{len(second_pieces)}; {len(shared)} cover the same characters. On average a piece of the first has "
+        f"{mean_letters(first, first_pieces):.1f} letters, one of the second {mean_letters(second, second_pieces):.1f}."
     )
 
 
-def letters_covered(result: Tokenization, piece_list: Sequence[Piece]) -> int:
-    """The characters that the pieces cover, each counted once and spaces left out."""
-    covered = {(side, i) for side, start, end, *_ in piece_list for i in range(start, end)}
-    return sum(not result.texts[side][i].isspace() for side, i in covered)
+def part_read(result: Tokenization) -> str:
+    """How much of a text is read, where not all checkpoints read all of it."""
+    return "the part of the text that its checkpoint reads" if result.left_out else "the whole text"
+
+
+def mean_letters(result: Tokenization, own: Sequence[Piece]) -> float:
+    """The characters that the pieces cover, each counted once and spaces left out, for each piece."""
+    covered = set()
+    for piece in own:
+        for i in range(piece.span.start, piece.span.end):
+            covered.add((piece.span.side, i))
+    letters = sum(not result.texts[side][i].isspace() for side, i in covered)
+    return letters / max(1, len(own))

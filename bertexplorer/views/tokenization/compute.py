@@ -95,13 +95,17 @@ def cut_words(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
     """The words of *encoding*, each with its pieces. Hidden words appear as they were before."""
     groups: dict[int, list[int]] = {}
     for position, word in enumerate(encoding.words):
-        typed = encoding.original_ids[position] == encoding.mask_id or (
+        is_typed_mask = encoding.original_ids[position] == encoding.mask_id
+        is_typed_special = (
             encoding.special[position] and tokenizer.slice(encoding, position) == encoding.tokens[position]
         )
-        if word is not None and not typed:
+        if word is not None and not is_typed_mask and not is_typed_special:
             groups.setdefault(word, []).append(position)
-    model = json.loads(tokenizer.backend.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
-    vocabulary = tokenizer.backend.get_vocab() if model else {}
+    model: dict[str, Any] = {}
+    vocabulary: dict[str, int] = {}
+    if tokenizer.kind == "WordPiece":
+        model = json.loads(tokenizer.backend.to_str())["model"]
+        vocabulary = tokenizer.backend.get_vocab()
     return tuple(cut_word(tokenizer, encoding, positions, model, vocabulary) for positions in groups.values())
 
 
@@ -109,9 +113,10 @@ def cut_word(
     tokenizer: Tokenizer, encoding: Encoding, positions: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
 ) -> Word:
     """The word of the tokens at *positions*. *model*: the description of a WordPiece tokenizer, else empty."""
-    spans = [span for position in positions if (span := encoding.spans[position])]
+    spans = [span for span in (encoding.spans[position] for position in positions) if span]
     ids = [encoding.original_ids[position] for position in positions]
-    side, start = spans[0].side, spans[0].start
+    side = spans[0].side
+    start = spans[0].start
     written = encoding.texts[side][start : spans[-1].end]
 
     # WordPiece's own search, if it gives these tokens
@@ -122,15 +127,16 @@ def cut_word(
         read = read.strip()
         steps, reason = longest_match_first(read, vocabulary, model)
         if [step.id for step in steps][: len(ids)] == ids:
-            return Word(written, read, side, steps[: len(ids)], reason)
+            return Word(text=written, read=read, side=side, steps=steps[: len(ids)], reason=reason)
 
     # Another tokenizer does not say how it cut
     pieces = []
     for token, span in zip(ids, spans, strict=True):
-        pieces.append(Step(tokenizer.show(token), token, span.start - start, span.end - start, ""))
+        name = tokenizer.show(token)
+        pieces.append(Step(name, id=token, start=span.start - start, end=span.end - start, rest=""))
     is_unknown = [step.piece for step in pieces] == [tokenizer.special.get("unk")]
     reason = "no piece of the vocabulary covers it" if is_unknown else ""
-    return Word(written, written, side, tuple(pieces), reason)
+    return Word(text=written, read=written, side=side, steps=tuple(pieces), reason=reason)
 
 
 def longest_match_first(
@@ -144,7 +150,9 @@ def longest_match_first(
     unknown = model["unk_token"]
     prefix = model["continuing_subword_prefix"]
     longest = model["max_input_chars_per_word"]
-    whole_unknown = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
+    whole_unknown: tuple[Step, ...] = ()
+    if unknown in vocabulary:
+        whole_unknown = (Step(unknown, vocabulary[unknown], start=0, end=len(word), rest=""),)
     if len(word) > longest:
         return whole_unknown, f"it has {len(word)} characters, and more than {longest} are not tried"
     steps: list[Step] = []
@@ -156,7 +164,7 @@ def longest_match_first(
             remainder = mark + word[start:]
             return whole_unknown, f"no piece of the vocabulary begins “{remainder}”"
         piece = mark + word[start:end]
-        steps.append(Step(piece, vocabulary[piece], start, end, word[end:]))
+        steps.append(Step(piece, vocabulary[piece], start=start, end=end, rest=word[end:]))
         start = end
     return tuple(steps), ""
 

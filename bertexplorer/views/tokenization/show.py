@@ -5,7 +5,7 @@ import numpy as np
 from bertexplorer.charts.marks import Bar, Bars, Cells, Figure, Panel, Tone
 from bertexplorer.charts.style import clip, quote
 from bertexplorer.views.tokenization import alignment
-from bertexplorer.views.tokenization.compute import Tokenization, Word
+from bertexplorer.views.tokenization.compute import Step, Tokenization, Word
 from bertexplorer.views.view import Example, View
 
 VIEW = View(
@@ -47,24 +47,29 @@ TAKEN = 0.0
 MATCHED = 1.0
 REST = 0.15
 UNKNOWN = -0.8
-Row = tuple[str, list[float], list[str], list[str]]  # its name, values, letters and tips
 
 
 def draw(result: Tokenization) -> Figure:
     words = words_to_draw(result)
-    panels = [Panel([cuts(words, result.kind)], heading(result, words))] if words else []
+    panels = []
+    if words:
+        panels.append(Panel([cuts(words, result.kind)], heading(result, words)))
     return Figure([*panels, *lengths(result)])
 
 
 def cut_words(result: Tokenization) -> list[Word]:
     """Words of several pieces, and unknown words; each spelling once."""
-    unique = {(word.read, word.steps): word for word in result.words if len(word.steps) > 1 or word.reason}
+    unique = {}
+    for word in result.words:
+        if len(word.steps) > 1 or word.reason:
+            unique[word.read, word.steps] = word
     return list(unique.values())
 
 
 def words_to_draw(result: Tokenization) -> list[Word]:
     """The first cut words, as many as fit in STEPS lines."""
-    lines, words = 0, []
+    lines = 0
+    words = []
     for word in cut_words(result):
         lines += len(word.steps)
         if lines <= STEPS and len(word.steps) <= STEPS:
@@ -73,6 +78,7 @@ def words_to_draw(result: Tokenization) -> list[Word]:
 
 
 def heading(result: Tokenization, words: list[Word]) -> str:
+    """How words are cut, and how many of them are drawn if not all are."""
     how = "cut, longest match first" if result.kind == "WordPiece" else f"cut by {result.kind}"
     count = len(cut_words(result))
     return f"{how}: {len(words)} of {count} words" if count > len(words) else how
@@ -81,37 +87,42 @@ def heading(result: Tokenization, words: list[Word]) -> str:
 def cuts(words: list[Word], kind: str) -> Cells:
     """A line for each step: the part that is already taken, without its letters, the piece of this step, the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
-    rows: list[Row] = []
+    names: list[str] = []
+    values: list[list[float]] = []
+    text: list[list[str]] = []
+    hover: list[list[str]] = []
     for word in words:
-        if rows:
-            rows.append(("", [np.nan] * width, [""] * width, [""] * width))  # between two words
-        letters = list(clip(word.read, width))
+        if names:  # an empty line between two words
+            names.append("")
+            values.append([np.nan] * width)
+            text.append([""] * width)
+            hover.append([""] * width)
+        letters = clip(word.read, width)
         for line, step in enumerate(word.steps):
-            values = [np.nan] * width
-            for at in range(len(letters)):
-                if word.reason:
-                    values[at] = UNKNOWN
-                elif at < step.start:
-                    values[at] = TAKEN
-                else:
-                    values[at] = MATCHED if at < step.end else REST
-            shown = ["" if value == TAKEN else letter for letter, value in zip(letters, values, strict=False)]
-            tip = hover_text(word, line, kind)
-            rows.append((step.piece, values, [*shown, *[""] * (width - len(shown))], [tip] * width))
-    return Cells(
-        [name for name, *_ in rows],
-        (),
-        [values for _, values, _, _ in rows],
-        "signed",
-        -1,
-        1,
-        text=[letters for _, _, letters, _ in rows],
-        hover=[tips for _, _, _, tips in rows],
-        tokens=True,
-    )
+            shades = [np.nan] * width
+            shown = [""] * width
+            for at, letter in enumerate(letters):
+                shades[at] = shade(word, step, at)
+                if shades[at] != TAKEN:
+                    shown[at] = letter
+            names.append(step.piece)
+            values.append(shades)
+            text.append(shown)
+            hover.append([hover_text(word, line, kind)] * width)
+    return Cells(names, (), values, palette="signed", low=-1, high=1, text=text, hover=hover, tokens=True)
+
+
+def shade(word: Word, step: Step, at: int) -> float:
+    """The place in the palette of the letter *at* a place of the word, in a step."""
+    if word.reason:
+        return UNKNOWN
+    if at < step.start:
+        return TAKEN
+    return MATCHED if at < step.end else REST
 
 
 def hover_text(word: Word, line: int, kind: str) -> str:
+    """What the pointer shows of a step of a word."""
     step = word.steps[line]
     if word.reason:
         return f"{word.text}: {step.piece}, as {word.reason}"
@@ -127,7 +138,8 @@ def lengths(result: Tokenization) -> list[Panel]:
     columns = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
     panels: list[Panel] = []
     for name, numbers in columns.items():
-        digits = 2 if name == "cosine" or (len(columns) < 7 and numbers.max() < 10) else 1
+        has_room = len(columns) < 7 and numbers.max() < 10
+        digits = 2 if name == "cosine" or has_room else 1
         bars = []
         for i, (token, value) in enumerate(zip(tokens, numbers.tolist(), strict=False)):
             where = f"id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
@@ -156,19 +168,20 @@ def say(result: Tokenization) -> str:
     cut_known = [word for word in cut_words(result) if not word.reason]
     if cut_known:
         most = max(cut_known, key=lambda word: len(word.steps))
-        sentences.append(f"{quote(clip(most.text, 40))} is cut into {' + '.join(s.piece for s in most.steps[:12])}.")
+        pieces = " + ".join(step.piece for step in most.steps[:12])
+        sentences.append(f"{quote(clip(most.text, 40))} is cut into {pieces}.")
     unknown = [word for word in result.words if word.reason]
     if unknown:
         sentences.append(
             f"{quote(clip(unknown[0].text, 40))} becomes {unknown[0].steps[0].piece}: {unknown[0].reason}."
         )
     means = dict(zip(result.parts, result.norms.mean(axis=1).tolist(), strict=True))
-    lengths_text = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
-    after = f", after LayerNorm {means['normalised']:.2f}" if "normalised" in means else ""
-    sentences.append(
-        f"Lengths on average: {lengths_text}; the sum {means['sum']:.2f}{after}. "
-        f"The word vector and the input have a cosine of {result.cosines.mean():.2f} on average."
-    )
+    added = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
+    total = f"the sum {means['sum']:.2f}"
+    if "normalised" in means:
+        total = f"{total}, after LayerNorm {means['normalised']:.2f}"
+    sentences.append(f"Lengths on average: {added}; {total}.")
+    sentences.append(f"The word vector and the input have a cosine of {result.cosines.mean():.2f} on average.")
     if len(result.tokens) > SHOWN:
         sentences.append(f"The first {SHOWN} of {len(result.tokens)} tokens are drawn.")
     return " ".join(sentences)

@@ -112,14 +112,12 @@ def numbered(texts: Sequence[str], place: int) -> str:
 
 def without_noise(answer: VectorDiagnosis) -> tuple[NearRecipe, ...]:
     """The recipes; what only rounding makes of a distance is 0."""
-    return tuple(
-        replace(
-            one,
-            found=one.found if one.found >= NOISE else 0.0,
-            confirmed=one.confirmed if one.confirmed >= NOISE else 0.0,
-        )
-        for one in answer.nearest
-    )
+    recipes = []
+    for recipe in answer.nearest:
+        found = recipe.found if recipe.found >= NOISE else 0.0
+        confirmed = recipe.confirmed if recipe.confirmed >= NOISE else 0.0
+        recipes.append(replace(recipe, found=found, confirmed=confirmed))
+    return tuple(recipes)
 
 
 def in_fp32(checkpoint: Checkpoint) -> Checkpoint:
@@ -189,7 +187,8 @@ def rows(result: WhoseVectors) -> list[dict[str, object]]:
     """One row for every recipe, nearest first: its distance (1 - cosine) on the texts that were used to find a recipe,
     and on the others."""
     return [
-        {"recipe": one.said, "found": one.found, "confirmed": one.confirmed, "fits": one.fits} for one in result.nearest
+        {"recipe": recipe.said, "found": recipe.found, "confirmed": recipe.confirmed, "fits": recipe.fits}
+        for recipe in result.nearest
     ]
 
 
@@ -212,7 +211,7 @@ class Facts(facts.Facts[WhoseVectors]):
 
     def files_distance(self) -> float:
         """The distance (1 - cosine) of what the files say, on held-out texts; -1 if it makes no such vectors."""
-        return next((one.confirmed for one in self._result.nearest if not one.beside), -1.0)
+        return next((recipe.confirmed for recipe in self._result.nearest if not recipe.beside), -1.0)
 
     def recipe(self, rank: int = 1) -> str:
         """The recipe of this rank, the nearest first, in words."""

@@ -2,6 +2,7 @@
 cannot show."""
 
 from bertexplorer.charts.marks import Arcs, Bar, Bars, Figure, Panel, StyledWords, TextLines, Tick, Tone, key
+from bertexplorer.charts.style import capital
 from bertexplorer.diagnosis.answer import NearRecipe, number
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.whose_vectors.compute import WhoseVectors
@@ -48,19 +49,21 @@ DRAWN = 6  # recipes, and those that fit, and that of the files
 def draw(result: WhoseVectors) -> Figure:
     if result.order:
         return Figure([draw_order(result.order)])
-    drawn = [*result.nearest[:DRAWN], *(one for one in result.nearest[DRAWN:] if one.fits or not one.beside)]
-    bars = [bar(one) for one in drawn]
+    drawn = list(result.nearest[:DRAWN])
+    for recipe in result.nearest[DRAWN:]:
+        if recipe.fits or not recipe.beside:
+            drawn.append(recipe)
     entries: list[tuple[str, Tone, str]] = [("■", "blue", "recipes that were tried")]
-    if any(not one.beside and not one.fits for one in drawn):
+    if any(not recipe.beside and not recipe.fits for recipe in drawn):
         entries.append(("■", "orange", "what the files say"))
     entries.append(("┃", "grey", "on the texts it was found with"))
     panels = []
-    if bars:
-        panels.append(
-            Panel([Bars(bars, above=True, axis=True), key(*entries)], x="distance (1 - cosine) on held-out texts")
-        )
+    if drawn:
+        bars = Bars([bar(recipe) for recipe in drawn], above=True, axis=True)
+        panels.append(Panel([bars, key(*entries)], x="distance (1 - cosine) on held-out texts"))
     if result.unseen:
-        panels.append(Panel([TextLines([StyledWords(one) for one in result.unseen])], "What these texts cannot show"))
+        lines = TextLines([StyledWords(sentence) for sentence in result.unseen])
+        panels.append(Panel([lines], "What these texts cannot show"))
     return Figure(panels)
 
 
@@ -72,20 +75,29 @@ def draw_order(order: tuple[tuple[str, str], ...]) -> Panel:
     return Panel([Arcs(texts, others, links)], "each text → the text whose vector it has")
 
 
-def bar(one: NearRecipe) -> Bar:
+def bar(recipe: NearRecipe) -> Bar:
     """A recipe, named by what differs from the files."""
-    name = one.beside or "as the files say"
-    name = name[0].upper() + name[1:]
-    distance = number(one.confirmed)
-    hover = f"{one.said}\ndistance on the texts it was found with: {number(one.found)}\non the others: {distance}"
+    distance = number(recipe.confirmed)
+    lines = [
+        recipe.said,
+        f"distance on the texts it was found with: {number(recipe.found)}",
+        f"on the others: {distance}",
+    ]
     tone: Tone = "blue"
-    if one.fits:
+    if recipe.fits:
         tone = "green"
         distance = f"{distance}: gives these vectors"
-    elif not one.beside:
+    elif not recipe.beside:
         tone = "orange"
-    ticks = [Tick(one.found, "grey")]
-    return Bar(name, one.confirmed, distance, tone, hover, ticks=ticks, bold=one.fits)
+    return Bar(
+        label=capital(recipe.beside or "as the files say"),
+        value=recipe.confirmed,
+        text=distance,
+        tone=tone,
+        hover="\n".join(lines),
+        ticks=[Tick(recipe.found, "grey")],
+        bold=recipe.fits,
+    )
 
 
 def say(result: WhoseVectors) -> str:

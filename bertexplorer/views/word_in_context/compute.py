@@ -105,6 +105,7 @@ def pairs(count: int) -> Bool[np.ndarray, "n n"]:
 
 
 def average(matrices: Float[np.ndarray, "layers n n"], which: Bool[np.ndarray, "n n"]) -> Float[np.ndarray, " layers"]:
+    """The mean over these pairs, in each layer."""
     return np.array([matrix[which].mean() for matrix in matrices])
 
 
@@ -114,16 +115,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     layer = layer_of(checkpoint, options.layer)
     matches = find_occurrences(checkpoint, text, options.word, options.sentences, options.sense, least=2)
     followed = matches.occurrences[:MAX_OCCURRENCES]
-    groups = [[o.positions for o in followed if o.encoding_index == i] for i in range(len(matches.encodings))]
+    groups: list[list[tuple[int, ...]]] = [[] for _ in matches.encodings]  # of each text, its occurrences
+    for occurrence in followed:
+        groups[occurrence.encoding_index].append(occurrence.positions)
     vectors = engine.word_vectors(checkpoint, matches.encodings, groups).numpy()
     tables = [engine.input_parts(checkpoint, encoding)["word"].numpy() for encoding in matches.encodings]
-    static = np.stack([tables[o.encoding_index][list(o.positions)].mean(axis=0) for o in followed])
+    static_vectors = []
+    for occurrence in followed:
+        static_vectors.append(tables[occurrence.encoding_index][list(occurrence.positions)].mean(axis=0))
     return WordInContext(
         words=matches.words,
         occurrences=followed,
         cosines=cosines(vectors),
         baseline=baseline(checkpoint),
-        static=cosines(static),
+        static=cosines(np.stack(static_vectors)),
         layer=layer,
         subtract=options.baseline,
         lacking=matches.lacking,
@@ -136,12 +141,25 @@ def rows(result: WordInContext) -> list[dict[str, object]]:
     """One row for every pair and layer. Layer 0 is the input of the first layer. Occurrences are counted from 1."""
     table: list[dict[str, object]] = []
     for i, j in zip(*np.nonzero(pairs(len(result.occurrences))), strict=True):
-        a, b = result.occurrences[i], result.occurrences[j]
-        pair = {"a": int(i) + 1, "b": int(j) + 1, "word_a": a.word, "word_b": b.word, "sense_a": a.label}
-        pair |= {"sense_b": b.label, "sentence_a": a.sentence, "sentence_b": b.sentence}
+        a = result.occurrences[i]
+        b = result.occurrences[j]
         for layer, (matrix, base) in enumerate(zip(result.cosines, result.baseline, strict=True)):
-            cosine = {"cosine": float(matrix[i, j]), "random_words": float(base)}
-            table.append({"layer": layer, **pair, **cosine, "above_random": float(matrix[i, j] - base)})
+            table.append(
+                {
+                    "layer": layer,
+                    "a": int(i) + 1,
+                    "b": int(j) + 1,
+                    "word_a": a.word,
+                    "word_b": b.word,
+                    "sense_a": a.label,
+                    "sense_b": b.label,
+                    "sentence_a": a.sentence,
+                    "sentence_b": b.sentence,
+                    "cosine": float(matrix[i, j]),
+                    "random_words": float(base),
+                    "above_random": float(matrix[i, j] - base),
+                }
+            )
     return table
 
 
@@ -151,8 +169,9 @@ class Facts(facts.Facts[WordInContext]):
     def cosine(self, first: int, second: int, layer: int) -> float:
         """Cosine of two occurrences at a layer, -1 to 1."""
         count = len(self._result.occurrences)
-        at = facts.zero_based(first, count, "occurrence"), facts.zero_based(second, count, "occurrence")
-        return float(self._layer(layer)[at])
+        i = facts.zero_based(first, count, "occurrence")
+        j = facts.zero_based(second, count, "occurrence")
+        return float(self._layer(layer)[i, j])
 
     def static(self) -> float:
         """Mean cosine of the word's rows in the embedding table: 1 for one and the same piece."""

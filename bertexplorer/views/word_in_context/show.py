@@ -93,7 +93,7 @@ def matrix(result: WordInContext) -> Cells:
         numbers = [f"{value:.2f}" for value in values[i].tolist()]
         text.append(["" if i == j or count > NUMBERED else numbers[j] for j in range(count)])
         hover.append([pair(result, i, j) for j in range(count)])
-    return Cells(names, names, values, "strong", -most, most, text, hover)
+    return Cells(names, names, values, palette="strong", low=-most, high=most, text=text, hover=hover)
 
 
 def scale(result: WordInContext) -> float:
@@ -108,12 +108,14 @@ def pair(result: WordInContext, i: int, j: int) -> str:
     """Two occurrences and their cosine."""
     if i == j:
         return ""
-    cosine, base = result.cosines[result.layer, i, j], result.baseline[result.layer]
+    cosine = result.cosines[result.layer, i, j]
+    base = result.baseline[result.layer]
     lines = [f"{k + 1}. {occurrence_text(result.occurrences[k], 60)}" for k in (i, j)]
     return "\n".join([*lines, f"cosine {cosine:.2f}, random words {base:.2f}"])
 
 
 def occurrence_text(occurrence: Occurrence, length: int) -> str:
+    """The sentence around an occurrence, and its sense, in *length* characters."""
     label = f" ({clip(occurrence.label, 16)})" if occurrence.label else ""
     return excerpt(occurrence.sentence, occurrence.start, occurrence.end, length - len(label)) + label
 
@@ -121,10 +123,12 @@ def occurrence_text(occurrence: Occurrence, length: int) -> str:
 def curves(result: WordInContext) -> Lines:
     """The mean cosine of the occurrences after each layer: above that of random words, or beside it."""
     less = result.baseline if result.subtract else np.zeros_like(result.baseline)  # as in the cells
+    lines = []
     if result.within is not None and result.between is not None:
-        lines = [line("same sense", result.within - less), line("other sense", result.between - less, "green", "dash")]
+        lines.append(line("same sense", result.within - less))
+        lines.append(line("other sense", result.between - less, "green", "dash"))
     else:
-        lines = [line("the word", result.mean - less)]
+        lines.append(line("the word", result.mean - less))
     if not result.subtract:
         lines.append(line("random words", result.baseline, "orange", "dot"))
     steps = ["in", *map(str, range(1, len(less)))]
@@ -169,13 +173,12 @@ def say(result: WordInContext) -> str:
     # 1. How alike the occurrences are
     mean = f"{result.mean[layer]:.2f}"
     if size > 2:
-        mean += f" (±{result.spread[layer]:.2f})"
+        mean = f"{mean} (±{result.spread[layer]:.2f})"
     at = f"in layer {layer}" if layer else "in the input vectors"
-    drawn = f", so {result.mean[layer] - base:.2f} above them is drawn" if result.subtract else ""
-    sentences = [
-        f"The {size} occurrences of {word} have a mean cosine of {mean} {at}; two random words have {base:.2f} "
-        f"there{drawn}."
-    ]
+    random = f"two random words have {base:.2f} there"
+    if result.subtract:
+        random = f"{random}, so {result.mean[layer] - base:.2f} above them is drawn"
+    sentences = [f"The {size} occurrences of {word} have a mean cosine of {mean} {at}; {random}."]
 
     # 2. Whether senses are apart
     if result.within is not None and result.between is not None:
@@ -215,10 +218,16 @@ def say_senses(
     if gap[best] > 0.005:
         where = f"in layer {best}" if best else "in the input"
         apart = f"furthest apart {where} (by {gap[best]:.2f})"
-    base, above = 0.0, ""
+    same = within[result.layer]
+    different = between[result.layer]
     if result.subtract:
-        base, above = float(result.baseline[result.layer]), " above random words"
+        base = float(result.baseline[result.layer])
+        same_words = f"{same - base:.2f} above random words"
+        different_words = f"{different - base:.2f}"
+    else:
+        same_words = f"{same:.2f}"
+        different_words = f"{different:.2f}"
     return (
-        f"Occurrences of the same sense have {within[result.layer] - base:.2f}{above}, of different senses "
-        f"{between[result.layer] - base:.2f}; the senses are {apart}."
+        f"Occurrences of the same sense have {same_words}, of different senses {different_words}; the senses are "
+        f"{apart}."
     )

@@ -70,13 +70,23 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     # 1. The vectors of all words in each layer
     groups = [word_groups(matches, followed, i) for i in range(len(matches.encodings))]
     vectors = engine.word_vectors(checkpoint, matches.encodings, groups).numpy().astype(np.float64)
-    words = [(index, positions) for index, of_text in enumerate(groups) for positions in of_text]
+    words: list[tuple[int, tuple[int, ...]]] = []  # (text, positions) of each row of the vectors
+    for text_index, text_groups in enumerate(groups):
+        words += [(text_index, positions) for positions in text_groups]
 
     # 2. Which of them are the occurrences, and which are other words of one piece
-    path_rows = [words.index((occurrence.encoding_index, occurrence.positions)) for occurrence in followed]
-    in_paths = {(occurrence.encoding_index, i) for occurrence in followed for i in occurrence.positions}
-    single = [row for row, (_, positions) in enumerate(words) if len(positions) == 1]
-    crowd = [row for row in single if (words[row][0], words[row][1][0]) not in in_paths]
+    path_rows = []
+    in_paths: set[tuple[int, int]] = set()  # (text, position)
+    for occurrence in followed:
+        path_rows.append(words.index((occurrence.encoding_index, occurrence.positions)))
+        in_paths.update((occurrence.encoding_index, i) for i in occurrence.positions)
+    single = []
+    crowd = []
+    for row, (text_index, positions) in enumerate(words):
+        if len(positions) == 1:
+            single.append(row)
+            if (text_index, positions[0]) not in in_paths:
+                crowd.append(row)
     paths = vectors[:, path_rows].swapaxes(0, 1)
     if options.plane == "their differences":
         if len(path_rows) < 2:
@@ -88,19 +98,22 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     spanning = vectors[:, single if options.plane == "all words" else path_rows]
     centre, axes, explained = principal(spanning.reshape(-1, vectors.shape[-1]), 2)
     flat = (vectors - centre) @ axes.T
-    tokens = [matches.encodings[index].ids[positions[0]] for index, positions in (words[row] for row in crowd)]
+    tokens = []
+    for row in crowd:
+        text_index, (position,) = words[row]
+        tokens.append(checkpoint.tokenizer.show(matches.encodings[text_index].ids[position]))
 
     # 4. How the paths turn, and how far apart they are in each layer
     directions = unit_vectors(paths)
     apart = None
     if len(path_rows) > 1:
         upper = np.triu_indices(len(path_rows), 1)
-        apart = np.array([cosines(of_layer)[upper].mean() for of_layer in paths.swapaxes(0, 1)])
+        apart = np.array([cosines(in_layer)[upper].mean() for in_layer in paths.swapaxes(0, 1)])
     return WordPath(
         words=matches.words,
         occurrences=followed,
         paths=flat[:, path_rows].swapaxes(0, 1),
-        tokens=tuple(checkpoint.tokenizer.show(token) for token in tokens),
+        tokens=tuple(tokens),
         crowd=flat[:, crowd],
         explained=(float(explained[0]), float(explained[1])),
         to_input=(directions * directions[:, :1]).sum(axis=-1),
@@ -114,9 +127,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def word_groups(matches: Occurrences, followed: tuple[Occurrence, ...], index: int) -> list[tuple[int, ...]]:
     """The positions to average: each token of a text by itself, except special ones, then the followed words."""
-    encoding = matches.encodings[index]
-    single = [(i,) for i, span in enumerate(encoding.spans) if span is not None]
-    return [*single, *(o.positions for o in followed if o.encoding_index == index and len(o.positions) > 1)]
+    spans = matches.encodings[index].spans
+    groups: list[tuple[int, ...]] = [(i,) for i, span in enumerate(spans) if span is not None]
+    for occurrence in followed:
+        if occurrence.encoding_index == index and len(occurrence.positions) > 1:
+            groups.append(occurrence.positions)
+    return groups
 
 
 def rows(result: WordPath) -> list[dict[str, object]]:

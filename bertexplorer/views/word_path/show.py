@@ -86,7 +86,7 @@ def plane(result: WordPath) -> list[Points]:
     crowd = result.crowd[result.layer][:CROWD].round(4)
     tokens = result.tokens[:CROWD]
     hover = [f"{token}, {layer_name(result.layer)}" for token in tokens]
-    return [*paths, Points(crowd[:, 0], crowd[:, 1], "grey", "dot", names=tokens, hover=hover)]
+    return [*paths, Points(crowd[:, 0], crowd[:, 1], tone="grey", size="dot", names=tokens, hover=hover)]
 
 
 def track(result: WordPath, number: int, path: np.ndarray) -> Points:
@@ -112,9 +112,15 @@ def track(result: WordPath, number: int, path: np.ndarray) -> Points:
 
 def curve(result: WordPath) -> Lines:
     """How alike the paths are, layer by layer; of a single one, its cosine with its own input."""
-    values = result.to_input[0] if result.apart is None else result.apart
-    name = clip(result.occurrences[0].word, 8) if result.apart is None else "with each other"
-    tone: Tone = "blue" if result.apart is None else "grey"
+    tone: Tone
+    if result.apart is None:
+        tone = "blue"
+        name = clip(result.occurrences[0].word, 8)
+        values = result.to_input[0]
+    else:
+        tone = "grey"
+        name = "with each other"
+        values = result.apart
     hover = [f"{name}, {layer_name(layer)}: {value:.2f}" for layer, value in enumerate(values.tolist())]
     line = Line(name, values.round(4), f"{values[-1]:.2f} {name}", tone, hover=hover)
     steps = ["in", *map(str, range(1, len(values)))]
@@ -125,14 +131,17 @@ def curve(result: WordPath) -> Lines:
 def key(result: WordPath) -> list[StyledWords]:
     """The sentence of each path."""
     lines = []
-    for number, one in enumerate(result.occurrences, 1):
-        lines.append(StyledWords(f"{number}. {excerpt(one.sentence, one.start, one.end, 34)}", GROUPS[number - 1]))
+    for number, occurrence in enumerate(result.occurrences, 1):
+        sentence = excerpt(occurrence.sentence, occurrence.start, occurrence.end, 34)
+        lines.append(StyledWords(f"{number}. {sentence}", GROUPS[number - 1]))
     return [*lines, *map(StyledWords, remarks(result))]
 
 
 def remarks(result: WordPath) -> list[str]:
     """What the figure does not show, as phrases without a full stop."""
-    sentences = [f"{result.left_out} more occurrences are not drawn"] if result.left_out else []
+    sentences = []
+    if result.left_out:
+        sentences.append(f"{result.left_out} more occurrences are not drawn")
     if len(result.tokens) > CROWD:
         sentences.append(f"of {len(result.tokens):,} other tokens {CROWD} are drawn")
     return sentences
@@ -140,7 +149,8 @@ def remarks(result: WordPath) -> list[str]:
 
 def say(result: WordPath) -> str:
     """The variance that the plane shows, the distance of the word from its input, and the similarity of its paths."""
-    to_input, layer = result.to_input[0], result.layer
+    to_input = result.to_input[0]
+    layer = result.layer
     steps = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
     furthest = int(steps.argmax()) + 1
     share = percent(sum(result.explained))
@@ -150,7 +160,7 @@ def say(result: WordPath) -> str:
     at = f"after layer {layer}" if layer else "at the input"
     cosine = f"{to_input[layer]:.2f} with its own input {at}"
     if layer != len(to_input) - 1:
-        cosine += f" and {to_input[-1]:.2f} at the end"
+        cosine = f"{cosine} and {to_input[-1]:.2f} at the end"
     sentences.append(f"{word} has a cosine of {cosine}; on this plane it moves furthest in layer {furthest}.")
 
     if result.apart is not None:

@@ -29,13 +29,13 @@ def test_pieces_are_drawn_at_their_characters(both: list, tiny: Tiny) -> None:
             for span in whole.encode(text, add_special_tokens=False).offsets
             if span[1] > span[0]  # RoBERTa has a piece for a space alone, which covers no character
         ]
-        assert [piece[:3] for piece in alignment.pieces(result)] == expected
+        assert [piece.span for piece in alignment.pieces(result)] == expected
         content = "".join(mark.texts[row][span.start : span.end] for span in mark.rows[row])
         assert content.replace(" ", "") == "".join(result.texts).replace(" ", "")
 
 
 def test_shared_pieces_are_counted(both: list) -> None:
-    sets = [{piece[:3] for piece in alignment.pieces(item)} for item in both]
+    sets = [{piece.span for piece in alignment.pieces(item)} for item in both]
     assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
     assert f"; {len(alignment.pieces(both[0]))} cover" in figure.compare(both[0], both[0])
     letters = len("".join(both[0].texts).replace(" ", ""))
