@@ -74,7 +74,7 @@ def test_most_of_20_wrong_labels_are_found_and_few_others(sentiment: Bert) -> No
 
 def test_what_it_learned_from_is_right(sentiment: Bert) -> None:
     result = sentiment.error_analysis("what sentiment learned from")
-    assert "400 of 400" in result.said and "the difference may be chance" in result.said
+    assert "100 % of 400 rows" in result.said and "Up to chance, it is as sure as it is right" in result.said
     assert "too few to fit a temperature" in result.said and "Worse" not in result.said
     assert not any(row["named"] for row in result.tables["slices"])
 

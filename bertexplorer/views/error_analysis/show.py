@@ -18,7 +18,7 @@ from bertexplorer.diagnosis.calibration import LEAST
 from bertexplorer.diagnosis.slices import SIGNIFICANT, Slice
 from bertexplorer.training.calibration import Bin
 from bertexplorer.training.finetuning.compare import wilson
-from bertexplorer.views.error_analysis.compute import CONFIDENT, Answered, ErrorAnalysis
+from bertexplorer.views.error_analysis.compute import Answered, ErrorAnalysis
 from bertexplorer.views.rows import LISTED, unusable_note, unusable_rows
 from bertexplorer.views.view import Example, View
 
@@ -30,10 +30,11 @@ VIEW = View(
     title="Error analysis",
     question="Where does this classifier go wrong?",
     note=(
-        "A kind of rows is called worse only if its share of right answers is lower by more than chance, after a "
-        "correction for all kinds that were compared; a file with few rows shows only large differences. That a kind "
-        "is worse does not say why. A doubtful label is one to read again, not one that is wrong. Take rows that the "
-        "checkpoint has not learned from: on those it is right, and sure of it."
+        "A kind of rows is called worse only if its share of right answers is lower by more than chance (Fisher’s "
+        "exact test, with Holm’s correction for all kinds that were compared); a file with few rows shows only large "
+        "differences. That a kind is worse does not say why. A label is doubtful if the checkpoint gives another one "
+        "with 80 % or more, and most of the nearest rows have that one, too: read it again, it need not be wrong. Take "
+        "rows that the checkpoint has not learned from: on those it is right, and sure of it."
     ),
     papers=(
         "Guo et al., 2017, On Calibration of Modern Neural Networks",
@@ -215,9 +216,8 @@ def say_right(result: ErrorAnalysis) -> list[str]:
     if low <= result.baseline <= high and result.baseline < 1:
         baseline = f"{baseline}, which the interval includes"
     sentences = [
-        f"The checkpoint gives {total - len(result.wrong):,} of {count(total, 'row')} the label of the file: "
-        f"{share(result.right)} (95 % interval {share(low)} to {share(high)}); always the same label would get "
-        f"{baseline}."
+        f"{share(result.right)} of {count(total, 'row')} get the label of the file (95 % interval {share(low)} to "
+        f"{share(high)}); always the same label would get {baseline}."
     ]
     if result.wrong:
         sentences.append(f"{confusion.mistake(*confusion_matrix(result))}.")
@@ -236,8 +236,7 @@ def say_slices(result: ErrorAnalysis) -> list[str]:
     first, *rest = result.named
     sentences = [
         f"Worse than the others are {phrase(first)}: {share(first.right)} of {len(first.rows):,} are right, of the "
-        f"others {share(first.others)} ({format_p(first.p)} by Fisher’s test, corrected for "
-        f"{count(len(result.slices), 'kind')} of rows)."
+        f"others {share(first.others)} ({format_p(first.p)}, {count(len(result.slices), 'kind')} compared)."
     ]
     if rest:
         named = [f"{phrase(part)} ({share(part.right)} of {len(part.rows):,})" for part in rest]
@@ -251,32 +250,27 @@ def say_calibration(result: ErrorAnalysis) -> list[str]:
     sentences = []
     # 1. The mean probability beside the share that is right.
     low, high = calibration.interval
+    sure = f"{percent(result.right + calibration.excess)} on average"
     if low > 0:
-        verdict = f"it is too sure, by {points(calibration.excess)} points"
+        sentence = f"It is too sure: {sure}, where {share(result.right)} are right"
     elif high < 0:
-        verdict = f"it is not sure enough, by {points(-calibration.excess)} points"
+        sentence = f"It is not sure enough: {sure}, where {share(result.right)} are right"
+    elif calibration.p < SIGNIFICANT:
+        sentence = "Answers of some probabilities are right more or less often than these say"
     else:
-        verdict = "the difference may be chance"
-    sure = percent(result.right + calibration.excess)
-    mean = f"The mean probability of its answers is {sure}, and {share(result.right)} are right: {verdict}"
-    error = f"calibration error {share(calibration.error)}, where chance alone brings {share(calibration.by_chance)}"
-    if low <= 0 <= high and calibration.p < SIGNIFICANT:
-        sentences.append(f"{mean}.")
-        sentences.append(f"Answers of some probabilities are right more or less often than these say ({error}).")
-    else:
-        sentences.append(f"{mean} ({error}).")
+        sentence = f"Up to chance, it is as sure as it is right: {sure}"
+    error = f"calibration error {share(calibration.error)}, by chance {share(calibration.by_chance)}"
+    sentences.append(f"{sentence} ({error}).")
     # 2. A temperature.
     temperature = calibration.temperature
     if temperature is None:
         few = "right" if result.right < 0.5 else "wrong"
         sentences.append(f"Fewer than {LEAST} rows are {few}: too few to fit a temperature.")
     elif temperature.helps:
-        low, high = temperature.interval
         sentences.append(
             f"Logits divided by a temperature of {decimal(temperature.value)} lower the log loss by "
-            f"{decimal(temperature.gain, 3)} of {decimal(calibration.log_loss, 3)} nats on rows that did not choose it "
-            f"(95 % interval {decimal(low, 3)} to {decimal(high, 3)}), and the calibration error to "
-            f"{share(temperature.error)}."
+            f"{decimal(temperature.gain)} of {decimal(calibration.log_loss)} nats, and the calibration error to "
+            f"{share(temperature.error)}, on rows that did not choose it."
         )
     else:
         sentences.append("No temperature lowers the log loss by more than chance.")
@@ -291,20 +285,12 @@ def say_labels(result: ErrorAnalysis) -> list[str]:
         lines = join_names([f"line {answer.row.line:,}" for answer in doubtful[:3]])
         which = f": {lines}" if len(doubtful) <= 3 else f", such as {lines}"
         labels = "label is" if len(doubtful) == 1 else "labels are"
-        neighbours = count(result.neighbours, "nearest row")
-        sentences.append(
-            f"{len(doubtful):,} {labels} doubtful{which}. There the checkpoint gives another label "
-            f"{percent(CONFIDENT)} or more, and most of the {neighbours} have that one, too."
-        )
+        sentences.append(f"{len(doubtful):,} {labels} doubtful{which}.")
     repeats = sum(answer.repeats > 0 for answer in result.answers)
     if repeats:
         verb = "repeats" if repeats == 1 else "repeat"
         sentences.append(f"{count(repeats, 'row')} {verb} an earlier text with another label.")
     return sentences
-
-
-def points(value: float) -> str:
-    return decimal(100 * value, 1)
 
 
 def format_p(p: float) -> str:

@@ -81,14 +81,13 @@ def test_what_does_not_help_is_not_drawn() -> None:
 def test_the_sentence() -> None:
     said = figure.say(HAND)
     for words in (
-        "38 of 40 rows",
+        "95 % of 40 rows",
         "always the same label would get 82 %",
         "Worse than the others are rows with a number: 50 % of 20 are right, of the others 90 % (p = 0.002",
         "Among the rest, so are rows with “",
-        "too sure, by 10.0 points",
-        "a temperature of 2.00 lower the log loss by 0.100 of 0.700 nats",
+        "It is too sure:",
+        "a temperature of 2.00 lower the log loss by 0.10 of 0.70 nats",
         "1 label is doubtful: line 40.",
-        "the 4 nearest rows",
         "1 row repeats an earlier text with another label",
     ):
         assert words in said, words
@@ -102,13 +101,13 @@ def test_the_sentence() -> None:
 @pytest.mark.parametrize(
     ("excess", "interval", "p", "words"),
     [
-        (-0.1, Interval(-0.2, -0.05), 0.01, "not sure enough, by 10.0 points"),
-        (0.01, Interval(-0.02, 0.05), 0.5, "the difference may be chance (calibration error"),
+        (-0.1, Interval(-0.2, -0.05), 0.01, "It is not sure enough: 85 % on average, where 95 % are right"),
+        (0.01, Interval(-0.02, 0.05), 0.5, "as sure as it is right: 96 % on average (calibration error"),
         (
             0.01,
             Interval(-0.02, 0.05),
             0.01,
-            "may be chance. Answers of some probabilities are right more or",
+            "Answers of some probabilities are right more or",
         ),
     ],
 )
