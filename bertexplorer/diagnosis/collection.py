@@ -142,7 +142,7 @@ class Searcher:
     def vectors_of(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n d"]:
         """The vectors of these tokens, of length 1."""
         layer = self.checkpoint.config.num_layers
-        made = engine.sentence_vectors(self.checkpoint, encodings, layer=layer, pooling="own")
+        made = engine.kept_sentence_vectors(self.checkpoint, encodings, layer=layer, pooling="own")
         return unit_vectors(made.numpy()).astype(np.float32)
 
     def vectors(self, texts: Sequence[str], prompt: str | None) -> Float[np.ndarray, "n d"]:

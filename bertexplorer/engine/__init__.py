@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens, read_tuned_lens
     from bertexplorer.engine.vector_parts import Parts, token_parts
     from bertexplorer.engine.vectors import (
+        fingerprint,
+        kept_sentence_vectors,
         mean_of_groups,
         prompt_of,
         sentence_encoder_of,

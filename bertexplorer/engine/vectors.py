@@ -1,6 +1,7 @@
 """Vectors of many texts: after each batch, only the requested vectors stay in memory."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import numpy as np
 import torch
@@ -35,6 +36,29 @@ def sentence_vectors(
             vectors[i] = sentence_encoder.pool(tokens, encodings[i].unpooled).cpu()
     pooled = torch.stack([vectors[i] for i in range(len(encodings))])
     return check_finite(checkpoint, sentence_encoder.transform(pooled))
+
+
+def kept_sentence_vectors(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
+) -> Float[Tensor, "n d"]:
+    """As `sentence_vectors`, for analyses of many texts: the vectors stay in the cache of the checkpoint, so that
+    another setting of an analysis, or another analysis of the same texts, need not compute them again."""
+
+    def make() -> Tensor:
+        return sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
+
+    key = ("sentence vectors", layer, pooling, fingerprint(encodings))
+    vectors: Tensor = checkpoint.cache.keep(key, make, lambda kept: kept.numel() * kept.element_size())
+    return vectors.clone()  # whoever changes it does not change the kept one
+
+
+def fingerprint(encodings: Sequence[Encoding]) -> bytes:
+    """What tells *encodings* from others that the encoder would read otherwise."""
+    digest = sha256()
+    for encoding in encodings:
+        numbers = (len(encoding), encoding.unpooled, *encoding.ids, *encoding.segments)
+        digest.update(np.array(numbers, dtype=np.int64).tobytes())
+    return digest.digest()
 
 
 def mean_of_groups(vectors: Float[Tensor, "n d"], counts: Sequence[int], *, scaled: bool) -> Float[Tensor, "m d"]:

@@ -54,6 +54,14 @@ class LRUCache:
                 self.num_bytes -= self.entries.popitem(last=False)[1][1]
         return value
 
+    def keep(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """As `get`, but simultaneous callers do not wait for each other: each can be stopped without the others."""
+        value = self.peek(key)
+        if value is None:
+            value = make()
+            self.get(key, lambda: value, size)
+        return value
+
     def peek(self, key: Hashable) -> Any:
         """The value of *key* if it exists already, else None. Does not wait."""
         with self.lock:

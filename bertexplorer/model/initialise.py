@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint, translate
 from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
@@ -158,13 +159,14 @@ def with_heads(
             added[name] = head.to(checkpoint.device).eval()
     all_heads = nn.ModuleDict({**checkpoint.heads, **added})
     share_layers(family, all_heads)
-    return replace(checkpoint, heads=dict(all_heads.items()))
+    return replace(checkpoint, heads=dict(all_heads.items()), cache=LRUCache())
 
 
 def with_task_config(
     checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: ProblemType | None
 ) -> Checkpoint:
-    """*checkpoint* with a config for *head* over *labels*, and without any other fine-tuned head."""
+    """*checkpoint* with a config for *head* over *labels*, without any other fine-tuned head, and without what is
+    cached of their answers."""
     if len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
         raise ExplorerError(f"The labels are {', '.join(map(str, labels)):.200}; wanted names that all differ.")
     if head == "span":
@@ -180,9 +182,8 @@ def with_task_config(
     if head == "sequence_classifier":
         default = "regression" if len(names) == 1 else "single_label_classification"
         hf_config["problem_type"] = problem or (same and checkpoint.hf_config.get("problem_type")) or default
-    return replace(
-        checkpoint, heads=heads, config=replace(checkpoint.config, num_labels=len(names)), hf_config=hf_config
-    )
+    config = replace(checkpoint.config, num_labels=len(names))
+    return replace(checkpoint, heads=heads, config=config, hf_config=hf_config, cache=LRUCache())
 
 
 def family_class(model_type: str) -> str:

@@ -1,5 +1,6 @@
 """Vectors of many texts are those of transformers, each text run by itself: padding and order leave no trace."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import torch
 import transformers
 from torch import Tensor
 
-from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
+from bertexplorer.engine import vectors
+from bertexplorer.engine.vectors import kept_sentence_vectors, sentence_vectors, token_vectors, word_vectors
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -88,3 +90,25 @@ def test_non_finite_numbers_are_rejected(tiny: Tiny) -> None:
         checkpoint.encoder.layers[0].feed_forward.contract.bias.fill_(float("inf"))
     with pytest.raises(ExplorerError, match="not finite.*fp32"):
         sentence_vectors(checkpoint, [checkpoint.tokenizer.encode("a cat")], layer=3, pooling="mean")
+
+
+def test_kept_vectors_are_computed_once_for_what_is_read_alike(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = load(tiny("bert-mlm"), precision="fp32", device="cpu")
+    encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
+    wanted = sentence_vectors(checkpoint, encodings, layer=2, pooling="mean")
+    first = kept_sentence_vectors(checkpoint, encodings, layer=2, pooling="mean")
+    assert torch.equal(first, wanted)
+    first.zero_()  # the kept ones stay as they are
+    computed = []
+    monkeypatch.setattr(vectors, "sentence_vectors", lambda *_, **how: computed.append(how) or wanted + len(computed))
+    assert torch.equal(kept_sentence_vectors(checkpoint, encodings, layer=2, pooling="mean"), wanted)
+    assert not computed
+    others = [
+        (encodings[:2], {"layer": 2, "pooling": "mean"}),
+        ([replace(one, unpooled=1) for one in encodings], {"layer": 2, "pooling": "mean"}),
+        (encodings, {"layer": 1, "pooling": "mean"}),
+        (encodings, {"layer": 2, "pooling": "CLS"}),
+    ]
+    for number, (asked, how) in enumerate(others, 1):
+        assert torch.equal(kept_sentence_vectors(checkpoint, asked, **how), wanted + number)
+    assert len(computed) == len(others)

@@ -113,18 +113,17 @@ def test_cut_texts_are_read_and_counted(tiny: Tiny) -> None:
 
 
 def test_a_taught_classifier_is_a_checkpoint_too() -> None:
-    taught = bx.teach(
-        {
-            "kitchen": ["Fry the onions in butter.", "The soup has to boil.", "Bake the cake."],
-            "garden": ["The roses need water.", "Cut the grass.", "He planted a tree."],
-        }
-    )
+    kitchen = ["Fry the onions in butter.", "The soup has to boil.", "Bake the cake."]
+    garden = ["The roses need water.", "Cut the grass.", "He planted a tree."]
+    taught = bx.teach({"kitchen": kitchen, "garden": garden})
     rows = [{"text": "Stir the soup.", "label": "kitchen"}, {"text": "Water the tree.", "label": "Garden"}]
     result = taught.bert.error_analysis(rows=rows)
     assert [row["label"] for row in result.rows] == ["kitchen", "garden"] and "Fewer than 30 rows" in result.said
     asked = [taught.ask(row["text"]) for row in rows]
     for row, probabilities in zip(result.rows, asked, strict=True):
         assert probabilities[row["answer"]] == pytest.approx(row["probability"], abs=1e-3)
+    other = bx.teach({"kitchen": garden, "garden": kitchen}).bert.error_analysis(rows=rows)  # on the same encoder
+    assert [row["answer"] for row in other.rows] == ["garden", "kitchen"] != [row["answer"] for row in result.rows]
 
 
 # Files

@@ -156,7 +156,12 @@ def run(
     if not used:
         raise ExplorerError(f"None of the rows can be used: line {unusable[0].line} {unusable[0].what}")
     progress.expect(2 * sum(map(len, encodings)))
-    log_probs = np.stack(list(readout.rows(encodings, [0] * len(encodings))))
+
+    def ask() -> Float[np.ndarray, "n labels"]:
+        return np.stack(list(readout.rows(encodings, [0] * len(encodings))))
+
+    key = ("labels of rows", engine.fingerprint(encodings))
+    log_probs: Float[np.ndarray, "n labels"] = checkpoint.cache.keep(key, ask, lambda kept: kept.nbytes)
     labels = list(checkpoint.labels)
     gold = np.array([labels.index(row.label) for row in used])
     right = log_probs.argmax(axis=1) == gold
@@ -305,7 +310,7 @@ def vectors_of(checkpoint: Checkpoint, rows: Sequence[LabelledRow]) -> Float[np.
     """The sentence vectors, of length 1, as the checkpoint's files say, or the mean of the last layer."""
     encodings = [encode_sentence(checkpoint, Text(row.text, row.pair), "") for row in rows]
     pooling = own_or_mean(checkpoint, "own")
-    made = engine.sentence_vectors(checkpoint, encodings, layer=checkpoint.config.num_layers, pooling=pooling)
+    made = engine.kept_sentence_vectors(checkpoint, encodings, layer=checkpoint.config.num_layers, pooling=pooling)
     return unit_vectors(made.numpy()).astype(np.float32)
 
 

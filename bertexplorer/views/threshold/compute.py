@@ -195,7 +195,7 @@ def vectors(
             except ExplorerError as error:
                 raise ExplorerError(f"{text!r:.60} cannot be compared. {error}") from error
         cut += [encoding for encoding in encodings if encoding.left_out]
-        made.append(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
+        made.append(engine.kept_sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
         progress.report(start + len(encodings), len(distinct))
     return np.concatenate(made)[[numbers[text] for text in texts]], cut_note(cut, "text")
 
