@@ -170,6 +170,7 @@ def say(result: Counterfactuals) -> str:
 
 
 def say_flipped(result: Counterfactuals, name: str) -> list[str]:
+    """The strongest edit, and how many change the answer. *name*: of the answer, at the start of a sentence."""
     best = result.edits[0]
     goal = f"to {quote(result.wanted)}" if result.wanted else "away from it"
     lead = f"lead {goal}, each of" if result.found > 1 else f"leads {goal}, one of"
@@ -185,6 +186,7 @@ def say_flipped(result: Counterfactuals, name: str) -> list[str]:
 
 
 def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
+    """That no edit changes the answer, and which comes closest."""
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word was found to replace another."]
     best = result.edits[0]
@@ -202,6 +204,7 @@ def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
 
 
 def say_reduced(result: Counterfactuals, name: str) -> list[str]:
+    """What is left of the text, and without how many words the answer is surest."""
     total = sum(map(len, result.words))
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word can be left out: every removal changes it."]

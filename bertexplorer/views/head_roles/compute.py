@@ -89,6 +89,11 @@ class Found:
     words: tuple[str, str] = ("", "")  # of a relation: the word that looks, and the one that it looks at
     distance: int = 0  # of a relation: the best fixed distance, in words
 
+    @property
+    def gain(self) -> float:
+        """How much the head beats the baseline."""
+        return self.value - self.baseline
+
 
 @dataclass(frozen=True)
 class HeadRoles:
@@ -131,7 +136,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     # 1. What each head gives to the tokens of each pattern, of all attention and of that among words
     weights = all_weights(checkpoint, encodings)
     fits = [patterns(checkpoint, encoding) for encoding in encodings]
-    by_text = [measure(of_text, fit) for of_text, fit in zip(weights, fits, strict=True)]
+    by_text = [measure(text_weights, text_fits) for text_weights, text_fits in zip(weights, fits, strict=True)]
     measures = {name: np.mean([shares[name] for shares in by_text], axis=0) for name in MEASURES}
     among = measure_among(weights, fits, [encoding.special for encoding in encodings])
 
