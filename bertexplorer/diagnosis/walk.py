@@ -341,7 +341,10 @@ class Walk:
         """What may be wrong with the heads' outputs: with their weights, which many programs do not keep, or with how
         the values are averaged."""
         causes = [Cause(cause.about, partial(self.merged_of, cause.value)) for cause in self.weight_causes()]
-        q, k, v, weights = (self.values[name] for name in ("query", "key", "value", "weights"))
+        q = self.values["query"]
+        k = self.values["key"]
+        v = self.values["value"]
+        weights = self.values["weights"]
 
         def mixed_up() -> Tensor:
             return (weights @ self.heads(v)).flatten(1).view_as(v)

@@ -143,16 +143,22 @@ def marked_text(edit: Edit) -> list[StyledWords]:
     words = [*first, *second]
     new = {change.index for change in edit.changes if change.new}
     changed = [change.index for change in edit.changes]
-    parts = [StyledWords("")]
+    parts = [StyledWords("")]  # the last of them goes on until a new word comes
     for index, word in enumerate(words):
-        shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
-        space = "" if index == 0 or word[0] in ".,;:!?" else " "
-        if index == len(first) and first:
+        is_shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
+        if first and index == len(first):
             space = f" {BETWEEN} "
-        if shown and index in new:
+        elif index == 0 or word[0] in ".,;:!?":
+            space = ""
+        else:
+            space = " "
+        text = parts[-1].text
+        if is_shown and index in new:
             parts += [StyledWords(space), StyledWords(word, "orange", bold=True), StyledWords("")]
-        elif shown or not parts[-1].text.endswith("…"):
-            parts[-1] = StyledWords(parts[-1].text + space + (word if shown else "…"))
+        elif is_shown:
+            parts[-1] = StyledWords(f"{text}{space}{word}")
+        elif not text.endswith("…"):
+            parts[-1] = StyledWords(f"{text}{space}…")
     return [part for part in parts if part.text]
 
 

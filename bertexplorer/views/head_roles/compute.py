@@ -395,7 +395,8 @@ def strength(result: HeadRoles, layer: int, head: int) -> tuple[float, float | N
     at the related word, and that of the best fixed distance. Of a pattern among ordinary tokens: its share of what
     these get, and that of random targets. Of a special token, the share that it gets; of a broad head, the largest
     share that any pattern gets. The last two have no baseline."""
-    role, followed = result.roles[layer][head], result.relations[layer][head]
+    role = result.roles[layer][head]
+    followed = result.relations[layer][head]
     if followed and role == followed.relation:
         return followed.accuracy, followed.baseline
     if role in AMONG:
