@@ -375,7 +375,7 @@ class Walk:
         functions: dict[str, Callable[[Tensor], Tensor]] = {
             "GELU": F.gelu,
             "GELU by tanh": partial(F.gelu, approximate="tanh"),
-            "GELU by a sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+            "GELU by a sigmoid": gelu_by_sigmoid,
             "ReLU": F.relu,
             "SiLU": F.silu,
             "tanh": torch.tanh,
@@ -384,6 +384,11 @@ class Walk:
         for name, function in functions.items():
             causes.append(Cause(f"the activation is {name}", partial(function, x)))
         return causes
+
+
+def gelu_by_sigmoid(x: Tensor) -> Tensor:
+    """The approximation x σ(1.702 x) of GELU."""
+    return x * torch.sigmoid(1.702 * x)
 
 
 def softmax_of(scores: Callable[[], Tensor]) -> Tensor:

@@ -80,7 +80,7 @@ def draw(result: Suite) -> Figure:
     bars = [bar(result, share) for share in [result.total, *result.shares][: DRAWN + 1]]
     marks: list[Mark] = [Bars(bars, high=1, above=True, axis=True, unit="share"), legend(result)]
     if has_chance(result):
-        marks.append(Rule(result.chance or 0.0, "grey", "dot"))
+        marks.append(Rule(result.chance or 0.0, tone="grey", dash="dot"))
     panels = [Panel(marks)]
     labels, counts = confusion_matrix(result)
     if labels:
