@@ -69,7 +69,8 @@ def read(file: Path) -> dict[str, Any]:
         raise ExplorerError(f"{file.name} is not JSON. {wanted}.") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ExplorerError(f"{file.name} is not a canary. {wanted}.")
-    texts, vectors = content.get("texts"), content.get("vectors")
+    texts = content.get("texts")
+    vectors = content.get("vectors")
     if not isinstance(texts, list) or not isinstance(vectors, list) or not all(map(is_vector, vectors)):
         raise ExplorerError(f"{file.name} is a canary without texts and vectors. {wanted}.")
     return content

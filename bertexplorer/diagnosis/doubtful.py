@@ -25,17 +25,17 @@ def nearest(vectors: Float[np.ndarray, "n d"], count: int) -> Int[np.ndarray, "n
     """The indices of the *count* nearest rows of each row by cosine, the nearest first; none is its own. Of equally
     near ones, the earlier is first. *vectors*: of length 1; there are fewer neighbours if there are fewer rows."""
     count = min(count, len(vectors) - 1)
-    found = np.zeros((len(vectors), count), dtype=int)
+    neighbours = np.zeros((len(vectors), count), dtype=int)
     if not count:
-        return found
+        return neighbours
     for start in range(0, len(vectors), AT_ONCE):
         progress.check()
         for i, cosines in enumerate(vectors[start : start + AT_ONCE] @ vectors.T, start):
             cosines[i] = -np.inf
             least = np.partition(cosines, -count)[-count]
             near = np.flatnonzero(cosines >= least)
-            found[i] = near[np.argsort(-cosines[near], kind="stable")][:count]
-    return found
+            neighbours[i] = near[np.argsort(-cosines[near], kind="stable")][:count]
+    return neighbours
 
 
 def votes(neighbours: Int[np.ndarray, "n k"], gold: Int[np.ndarray, " n"]) -> Votes:

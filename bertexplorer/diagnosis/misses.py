@@ -140,7 +140,8 @@ class Doctor:
 
     def unreadable(self) -> Undone | None:
         """Leave out the words that are unknown or shattered."""
-        broken = list(dict.fromkeys([*self.unreadable_words(self.asked), *self.unreadable_words(self.passage)]))
+        words_of_both = [*self.unreadable_words(self.asked), *self.unreadable_words(self.passage)]
+        broken = list(dict.fromkeys(words_of_both))
         if not broken:
             return None
         longest_first = sorted(broken, key=len, reverse=True)

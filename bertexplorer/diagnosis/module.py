@@ -60,7 +60,8 @@ def examine_module(
     given = encode(checkpoint, texts or TEXTS)
     own = [name for name, _ in module.named_modules() if name]
     check_names(names, own)
-    guessed = guess_modules(checkpoint, module, [name for name in own if parts_of(name, names) == (None, None)])
+    unknown = [name for name in own if parts_of(name, names) == (None, None)]
+    guessed = guess_modules(checkpoint, module, unknown)
     notes = []
     if guessed:
         parts = {name: parts_of(known, {})[1] for name, known in guessed.items()}
@@ -178,6 +179,7 @@ def trace(module: nn.Module, given: Input, names: Mapping[str, str]) -> dict[Par
             if before is None and after is None:
                 continue
 
+            # A hook runs when the loop has ended, so it takes the parts of its module as defaults.
             def keep(_: nn.Module, inputs: Any, output: Any, before: Any = before, after: Any = after) -> None:
                 if before is not None and inputs and isinstance(inputs[0], Tensor):
                     states[before] = inputs[0].detach().float().cpu()

@@ -83,14 +83,14 @@ def mixed(checkpoint: Checkpoint, states: Float[Tensor, "layers t d"]) -> dict[s
 def through_dense(own: SentenceEncoder, vectors: Tensor, count: int) -> Tensor | None:
     """*vectors* through the first *count* dense layers of the files, and what stands between them; None if they do not
     fit."""
-    after = 0
+    applied = 0
     for step in own.steps:
-        if after == count:
+        if applied == count:
             return vectors
         if isinstance(step, Dense):
             if step.linear.in_features != vectors.shape[1]:
                 return None
-            after += 1
+            applied += 1
         vectors = step(vectors)
     return vectors
 

@@ -119,8 +119,10 @@ def parts_of(recipe: Recipe, layers: int, dense: int) -> list[str]:
     if recipe.layer != layers and recipe.pooling not in MIXED:
         parts.append(f"of layer {recipe.layer}" if recipe.layer else "of the embeddings")
     parts += parts_of_reading(recipe.reading, recipe.pools_prompt)
-    if dense:
-        parts.append(f"{recipe.dense} of {dense} dense layers" if recipe.dense < dense else "the dense layers")
+    if recipe.dense < dense:
+        parts.append(f"{recipe.dense} of {dense} dense layers")
+    elif dense:
+        parts.append("the dense layers")
     if recipe.width:
         parts.append(f"{recipe.width:,} numbers")
     if recipe.scaling:

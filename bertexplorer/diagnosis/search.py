@@ -57,11 +57,15 @@ class Candidate:
     def is_ahead(self, other: Candidate, floor: float) -> bool:
         """Whether *other* is several times farther from a vector than this one, and nowhere several times nearer.
         Distances below *floor* count as alike."""
-        shared = self.distances.keys() & other.distances.keys()
-        pairs = [(max(self.distances[row], floor), max(other.distances[row], floor)) for row in shared]
-        farther = any(theirs > AHEAD * ours for ours, theirs in pairs)
-        nearer = any(ours > AHEAD * theirs for ours, theirs in pairs)
-        return farther and not nearer
+        is_farther = False
+        for row in self.distances.keys() & other.distances.keys():
+            ours = max(self.distances[row], floor)
+            theirs = max(other.distances[row], floor)
+            if ours > AHEAD * theirs:
+                return False
+            if theirs > AHEAD * ours:
+                is_farther = True
+        return is_farther
 
 
 class Owner(NamedTuple):
@@ -116,7 +120,7 @@ class Search:
         candidates = self.find()
         candidates.sort(key=lambda candidate: candidate.mean(rows.finding))
         best = candidates[:KEPT]
-        best += [candidate for candidate in candidates[KEPT:] if self.is_own(candidate.recipe)]
+        best += [candidate for candidate in candidates[KEPT:] if self.is_own(candidate.recipe)]  # to be compared with
         self.kept = {key_of(candidate.recipe) for candidate in best}
         nearest = self.compute(best, rows.finding + rows.confirming)
         nearest.sort(key=lambda candidate: candidate.mean(rows.finding))
@@ -132,7 +136,7 @@ class Search:
         only_short = bool(not tied and rows.long_finding and self.decide(nearest, rows.confirming))
         order = [] if tied or only_short else self.find_order()
         own = next((candidate for candidate in nearest if self.is_own(candidate.recipe)), None)
-        if tied and tied[0].recipe.precision != "fp32":
+        if tied and tied[0].recipe.precision != "fp32":  # `nearest` has been computed in fp32 alone
             nearest = tied + nearest
         return Found(
             own=self.own,

@@ -202,9 +202,9 @@ def by_word(texts: Sequence[str]) -> list[Members]:
         if len(occurrences) >= FEWEST:
             by_rows.setdefault(tuple(occurrences), []).append(word)
     kinds = []
-    for rows, together in by_rows.items():
+    for same_rows, together in by_rows.items():
         inside = np.zeros(len(texts), dtype=bool)
-        inside[list(rows)] = True
+        inside[list(same_rows)] = True
         name = ", ".join(f"“{word}”" for word in together[:3])
         if len(together) > 3:
             name = f"{name} and {len(together) - 3} more"

@@ -90,11 +90,16 @@ def in_precision(checkpoint: Checkpoint, precision: str) -> Encoder:
     encoder.eval().requires_grad_(False)
     if precision == "bf16":
         return encoder.to(torch.bfloat16)
+
+    def round_input(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        x, *others = inputs
+        return (rounded_to_uint8(x), *others)
+
     for module in list(encoder.modules()):
         if isinstance(module, nn.Embedding | nn.Linear):
             module.weight = nn.Parameter(rounded_to_int8(module.weight), requires_grad=False)
         if isinstance(module, nn.Linear):
-            module.register_forward_pre_hook(lambda _, given: (rounded_to_uint8(given[0]), *given[1:]))
+            module.register_forward_pre_hook(round_input)
     return encoder
 
 

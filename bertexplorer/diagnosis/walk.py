@@ -341,7 +341,10 @@ class Walk:
         """What may be wrong with the heads' outputs: with their weights, which many programs do not keep, or with how
         the values are averaged."""
         causes = [Cause(cause.about, partial(self.merged_of, cause.value)) for cause in self.weight_causes()]
-        q, k, v, weights = (self.values[name] for name in ("query", "key", "value", "weights"))
+        q = self.values["query"]
+        k = self.values["key"]
+        v = self.values["value"]
+        weights = self.values["weights"]
 
         def mixed_up() -> Tensor:
             return (weights @ self.heads(v)).flatten(1).view_as(v)
@@ -372,7 +375,7 @@ class Walk:
         functions: dict[str, Callable[[Tensor], Tensor]] = {
             "GELU": F.gelu,
             "GELU by tanh": partial(F.gelu, approximate="tanh"),
-            "GELU by a sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+            "GELU by a sigmoid": gelu_by_sigmoid,
             "ReLU": F.relu,
             "SiLU": F.silu,
             "tanh": torch.tanh,
@@ -381,6 +384,11 @@ class Walk:
         for name, function in functions.items():
             causes.append(Cause(f"the activation is {name}", partial(function, x)))
         return causes
+
+
+def gelu_by_sigmoid(x: Tensor) -> Tensor:
+    """The approximation x σ(1.702 x) of GELU."""
+    return x * torch.sigmoid(1.702 * x)
 
 
 def softmax_of(scores: Callable[[], Tensor]) -> Tensor:

@@ -617,7 +617,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', pairs: str = '', pairs_mean: Literal['the first is right', 'the first is the stereotype'] = 'the first is right', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """An evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval.
     Score each of *rows*, of the pairs that were typed, or of the built-in suite. *text* is not read.
-    The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
+    The columns of the rows determine the kind of suite, see `FORMATS` in suite/cases.py. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed.
     Args:
         suite: Suite (built in; or upload rows of your own)

@@ -83,9 +83,10 @@ class Views(Mapping[str, View]):
     @property
     def brought(self) -> tuple[View, ...]:
         """The views of other packages that are on. They are imported for it."""
-        names = () if self.chosen == frozenset() else tuple(plugins.installed())
-        found = (self.find(name) for name in names)
-        return tuple(view for view in found if view)
+        if self.chosen == frozenset():  # then the entry points need not be read
+            return ()
+        views = [self.find(name) for name in plugins.installed()]
+        return tuple(view for view in views if view)
 
     @property
     def unordered(self) -> frozenset[str]:

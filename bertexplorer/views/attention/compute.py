@@ -144,7 +144,8 @@ def select_units(all_units: tuple[Unit, ...], options: Options) -> tuple[list[in
         raise ExplorerError("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.")
     if options.direction == "all":
         return visible, visible
-    first, second = ([i for i in visible if all_units[i].side == side] for side in (0, 1))
+    first = [i for i in visible if all_units[i].side == 0]
+    second = [i for i in visible if all_units[i].side == 1]
     if not first or not second:
         raise ExplorerError(
             f"{options.direction!r} needs a pair of sentences; the text is a single one. Add a second sentence, or "

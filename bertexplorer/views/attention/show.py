@@ -147,7 +147,11 @@ def token_map(result: Attention) -> list[Panel]:
     values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32).round(4)
     text = []
     if max(values.shape) <= NUMBERED:
-        text = [[f"{v:.2f}" if result.norms else f"{100 * v:.0f}" for v in row] for row in values.tolist()]
+        for row in values.tolist():
+            if result.norms:
+                text.append([f"{value:.2f}" for value in row])
+            else:
+                text.append([f"{100 * value:.0f}" for value in row])
     table = Cells(
         rows=[unit.label for unit in result.rows[::step]],
         columns=[unit.label for unit in result.columns[::step]],

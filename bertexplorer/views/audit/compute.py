@@ -177,7 +177,8 @@ class Tally:
         if not encoding.ids:
             self.findings.append(Finding(self.count, "empty"))
             return
-        ids, offsets = encoding.ids, encoding.offsets
+        ids = encoding.ids
+        offsets = encoding.offsets
         words = encoding.word_ids
 
         # 1. How much of it is read.

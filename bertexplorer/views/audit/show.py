@@ -50,9 +50,9 @@ def draw(result: Audit) -> Figure:
     total = len(result.texts)
     bars = []
     for kind in KINDS:
-        found = result.count(kind)
-        tone: Tone = "orange" if found else "grey"
-        bars.append(Bar(kind, found / total, f"{found:,} of {total:,}", tone))
+        texts = result.count(kind)
+        tone: Tone = "orange" if texts else "grey"
+        bars.append(Bar(kind, texts / total, f"{texts:,} of {total:,}", tone))
     panels = [Panel([Bars(bars, high=1, unit="share")], title="Texts")]
     if result.shattered:
         words = []

@@ -143,16 +143,22 @@ def marked_text(edit: Edit) -> list[StyledWords]:
     words = [*first, *second]
     new = {change.index for change in edit.changes if change.new}
     changed = [change.index for change in edit.changes]
-    parts = [StyledWords("")]
+    parts = [StyledWords("")]  # the last of them goes on until a new word comes
     for index, word in enumerate(words):
-        shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
-        space = "" if index == 0 or word[0] in ".,;:!?" else " "
-        if index == len(first) and first:
+        is_shown = len(words) <= WHOLE or any(abs(index - other) <= AROUND for other in changed)
+        if first and index == len(first):
             space = f" {BETWEEN} "
-        if shown and index in new:
+        elif index == 0 or word[0] in ".,;:!?":
+            space = ""
+        else:
+            space = " "
+        text = parts[-1].text
+        if is_shown and index in new:
             parts += [StyledWords(space), StyledWords(word, "orange", bold=True), StyledWords("")]
-        elif shown or not parts[-1].text.endswith("…"):
-            parts[-1] = StyledWords(parts[-1].text + space + (word if shown else "…"))
+        elif is_shown:
+            parts[-1] = StyledWords(f"{text}{space}{word}")
+        elif not text.endswith("…"):
+            parts[-1] = StyledWords(f"{text}{space}…")
     return [part for part in parts if part.text]
 
 
@@ -170,6 +176,7 @@ def say(result: Counterfactuals) -> str:
 
 
 def say_flipped(result: Counterfactuals, name: str) -> list[str]:
+    """The strongest edit, and how many change the answer. *name*: of the answer, at the start of a sentence."""
     best = result.edits[0]
     goal = f"to {quote(result.wanted)}" if result.wanted else "away from it"
     lead = f"lead {goal}, each of" if result.found > 1 else f"leads {goal}, one of"
@@ -185,6 +192,7 @@ def say_flipped(result: Counterfactuals, name: str) -> list[str]:
 
 
 def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
+    """That no edit changes the answer, and which comes closest."""
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word was found to replace another."]
     best = result.edits[0]
@@ -202,6 +210,7 @@ def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
 
 
 def say_reduced(result: Counterfactuals, name: str) -> list[str]:
+    """What is left of the text, and without how many words the answer is surest."""
     total = sum(map(len, result.words))
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word can be left out: every removal changes it."]

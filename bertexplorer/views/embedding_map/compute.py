@@ -130,7 +130,8 @@ def run(
     if options.point >= len(points):
         notes = f"{notes} Point {options.point} no longer exists.".strip()
     vectors = unit_vectors(vectors)
-    places, explained = project(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
+    axes = 2 if options.dimensions == "2-D" else 3
+    places, explained = project(vectors, options.method, axes)
     chosen = select_point(points, above, options, bool(lines))
     nearness = None if chosen is None else vectors @ vectors[chosen]
     return EmbeddingMap(

@@ -209,6 +209,7 @@ def gains(part: LayerPart) -> list[Raised]:
 
 
 def say_pieces(result: ForwardPass) -> str:
+    """The tokens that go in."""
     total = len(result.tokens) + result.others
     sentences = [f"What goes in: {count(total, 'token')}, words or pieces of words."]
     if result.others:
@@ -218,6 +219,7 @@ def say_pieces(result: ForwardPass) -> str:
 
 
 def say_vectors(result: ForwardPass) -> str:
+    """The vectors that are added for each token."""
     names = addends(result)
     if len(names) == 1:
         how = f"Each token is looked up in a table: a vector of {result.hidden_size:,} numbers."
@@ -229,6 +231,7 @@ def say_vectors(result: ForwardPass) -> str:
 
 
 def say_attention(result: ForwardPass, part: LayerPart, index: int) -> str:
+    """What the attention half of a layer does, with its strongest link."""
     start = f"Layer {index + 1}, attention: each token gathers from the others."
     if not part.link:
         return f"{start} There are no two words to connect."
@@ -253,6 +256,7 @@ def name_at(result: ForwardPass, position: int) -> str:
 
 
 def say_feed_forward(result: ForwardPass, part: LayerPart, index: int) -> str:
+    """What the feed-forward half of a layer does, with the words that it raises."""
     token = quote(result.tokens[result.followed])
     start = (
         f"Layer {index + 1}, feed-forward: each token alone passes through {result.intermediate_size:,} neurons, which "
@@ -266,6 +270,7 @@ def say_feed_forward(result: ForwardPass, part: LayerPart, index: int) -> str:
 
 
 def say_end(result: ForwardPass) -> str:
+    """What the head makes of the last vector, and its first answer."""
     if not result.end.outcome:
         return (
             f"What comes out: a vector of {result.hidden_size:,} numbers for each token. This checkpoint has no head "

@@ -89,6 +89,11 @@ class Found:
     words: tuple[str, str] = ("", "")  # of a relation: the word that looks, and the one that it looks at
     distance: int = 0  # of a relation: the best fixed distance, in words
 
+    @property
+    def gain(self) -> float:
+        """How much the head beats the baseline."""
+        return self.value - self.baseline
+
 
 @dataclass(frozen=True)
 class HeadRoles:
@@ -131,7 +136,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     # 1. What each head gives to the tokens of each pattern, of all attention and of that among words
     weights = all_weights(checkpoint, encodings)
     fits = [patterns(checkpoint, encoding) for encoding in encodings]
-    by_text = [measure(of_text, fit) for of_text, fit in zip(weights, fits, strict=True)]
+    by_text = [measure(text_weights, text_fits) for text_weights, text_fits in zip(weights, fits, strict=True)]
     measures = {name: np.mean([shares[name] for shares in by_text], axis=0) for name in MEASURES}
     among = measure_among(weights, fits, [encoding.special for encoding in encodings])
 
@@ -390,7 +395,8 @@ def strength(result: HeadRoles, layer: int, head: int) -> tuple[float, float | N
     at the related word, and that of the best fixed distance. Of a pattern among ordinary tokens: its share of what
     these get, and that of random targets. Of a special token, the share that it gets; of a broad head, the largest
     share that any pattern gets. The last two have no baseline."""
-    role, followed = result.roles[layer][head], result.relations[layer][head]
+    role = result.roles[layer][head]
+    followed = result.relations[layer][head]
     if followed and role == followed.relation:
         return followed.accuracy, followed.baseline
     if role in AMONG:

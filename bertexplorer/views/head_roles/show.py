@@ -23,7 +23,7 @@ from bertexplorer.charts.marks import (
 )
 from bertexplorer.charts.style import beyond_limit, join_names, percent
 from bertexplorer.views.head_roles.claim import Claim
-from bertexplorer.views.head_roles.compute import AMONG, ROLES, Found, HeadRoles
+from bertexplorer.views.head_roles.compute import AMONG, MARGIN, ROLES, Found, HeadRoles
 from bertexplorer.views.head_roles.sample_relations import RELATIONS
 from bertexplorer.views.view import Example, View
 from bertexplorer.wording import counted
@@ -111,9 +111,8 @@ def draw(result: HeadRoles) -> Figure:
 
 def main_roles(result: HeadRoles) -> list[Panel]:
     """Layers down, heads across, with the colour and sign of each head's main role."""
-    values = []
-    for line in result.roles:
-        values.append([GROUPS.index(GROUP[role]) if role in GROUP else -1 for role in line])
+    place = {role: GROUPS.index(tone) for role, tone in GROUP.items()}  # in the palette
+    values = [[place.get(role, -1) for role in line] for line in result.roles]
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     grid = replace(table(result, values, signs), palette="groups")
     return [Panel([grid], "layers down, heads across"), Panel([TextLines(key(result))])]
@@ -122,8 +121,10 @@ def main_roles(result: HeadRoles) -> list[Panel]:
 def pattern(result: HeadRoles) -> list[Panel]:
     """The same grid for one measure: darker means more."""
     values = result.measures[result.pattern]
-    share = result.pattern in ROLES
-    text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
+    if result.pattern in ROLES:
+        text = [[f"{100 * share:.0f}" for share in line] for line in values]
+    else:
+        text = [[f"{value:.1f}" for value in line] for line in values]
     grid = replace(table(result, values.astype(np.float32), text), low=0, high=float(values.max()) or 1.0)
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
     unit = units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")
@@ -245,6 +246,7 @@ def always(distance: int) -> str:
 
 
 def say_claim(claim: Claim) -> str:
+    """How often the head looks where it should, and whether that shows the claim."""
     low, high = claim.interval
     sentences = [
         f"Head {claim.head} looks at the marked word in {claim.right} of {len(claim.sentences)} sentences: "
@@ -290,8 +292,8 @@ def head_map(result: HeadRoles) -> list[Panel]:
 
 def say(result: HeadRoles) -> str:
     """The strongest head for the pattern, or the most similar heads, and the text of the measurement."""
-    source = f"on {result.texts} plain sentences" if result.on == "sample" else "on this text"
-    source += f" ({result.tokens:,} tokens)"
+    texts = f"on {result.texts} plain sentences" if result.on == "sample" else "on this text"
+    source = f"{texts} ({result.tokens:,} tokens)"
     if result.show == "map":
         sentence = say_map(result, source)
     elif result.show == "gallery":
@@ -328,20 +330,21 @@ def say_roles(result: HeadRoles, source: str) -> str:
     )
 
 
-def heads_do(number: int, one: str, several: str) -> str:
+def heads_do(number: int, singular: str, plural: str) -> str:
     """How many heads, with the verb that fits the number."""
-    return f"{number} {one if number == 1 else several}"
+    return f"{number} {singular}" if number == 1 else f"{number} {plural}"
 
 
 def say_gallery(result: HeadRoles) -> str:
     """The relation whose best head beats the best fixed distance most, and the number of such relations."""
-    relations = [head for head in result.gallery if head.words[0]]
-    best = max(relations, key=lambda head: head.value - head.baseline)
-    won = sum(head.value - head.baseline >= 0.1 for head in relations)
+    relations = [head for head in result.gallery if head.words[0]]  # the other patterns have no pair of words
+    best = max(relations, key=lambda head: head.gain)
+    won = sum(head.gain >= MARGIN for head in relations)
     sentences = [
-        f"The best head for each pattern, [CLS] and [SEP] left out. For {best.pattern} it is {best.head}: it looks at "
-        f"the right word in {percent(best.value)} of the pairs of forty annotated sentences, the best fixed distance "
-        f"in {percent(best.baseline)}. For {won} of {len(relations)} relations a head beats the distance by 10 points."
+        "The best head for each pattern, [CLS] and [SEP] left out.",
+        f"For {best.pattern} it is {best.head}: it looks at the right word in {percent(best.value)} of the pairs of "
+        f"forty annotated sentences, the best fixed distance in {percent(best.baseline)}.",
+        f"For {won} of {len(relations)} relations a head beats the distance by {100 * MARGIN:.0f} points.",
     ]
     return " ".join([*sentences, *named_otherwise(result, relations)])
 
@@ -360,6 +363,7 @@ def named_otherwise(result: HeadRoles, relations: Sequence[Found]) -> list[str]:
 
 
 def strongest(result: HeadRoles, name: str) -> str:
+    """The head with the largest share of a pattern, and this share."""
     values = result.measures[name]
     layer, head = (int(i) for i in np.unravel_index(int(values.argmax()), values.shape))
     return f"{Head(layer, head)} ({percent(float(values[layer, head]))})"

@@ -68,17 +68,15 @@ def draw(result: Layers) -> Figure:
     if result.scored:
         return Figure([Panel([scores(result)], f"{result.layers[-1].candidates[0].token}, read after each layer")])
     steps = ["in", *map(str, range(1, len(result.layers)))]
+    rank_title = f"rank of the {result.readout.class_name} (1 is the first choice)"
     panels = [
         Panel([answers(result)]),
-        Panel(
-            [Lines(steps, ranks(result), "rank")],
-            f"rank of the {result.readout.class_name} (1 is the first choice)",
-        ),
+        Panel([Lines(steps, ranks(result), scale="rank")], rank_title),
         Panel([Lines(steps, bits(result))], "bits"),
     ]
     if result.tuned:
         panels.append(Panel([Lines(steps, held_out(result.tuned))], "bits to the final answer, held-out text"))
-    panels[-1] = replace(panels[-1], x="after layer")
+    panels[-1] = replace(panels[-1], x="after layer")  # the axis that all share is named once
     return Figure(panels)
 
 

@@ -69,20 +69,26 @@ def draw(result: Masked) -> Figure:
     hover = []
     often = []
     for position, counts in enumerate(result.counts[: len(tokens)]):
-        made = result.kinds[:, position].tolist()
-        values.append([math.nan if kind == NOT_CHOSEN else GROUPS.index(TONES[kind]) for kind in made])
-        # a random piece is named; for other changes the tone is enough
-        text.append([result.pieces[roll][position] if made[roll] == RANDOM else "" for roll in rolls])
+        kinds = result.kinds[:, position].tolist()
+        shades = [math.nan] * len(rolls)
+        named = [""] * len(rolls)  # a random piece is named; for other changes the tone is enough
+        for roll, kind in enumerate(kinds):
+            if kind != NOT_CHOSEN:
+                shades[roll] = GROUPS.index(TONES[kind])
+            if kind == RANDOM:
+                named[roll] = result.pieces[roll][position]
+        values.append(shades)
+        text.append(named)
         hover.append([hover_text(result, roll, position) for roll in rolls])
         share = float(counts.sum()) / COUNTED
         said = f"{tokens[position]}: chosen in {percent(share)} of the rolls"
         often.append(Bar("", share, percent(share) if share else "", "pale", hover=said))
-    kinds = key(*(("■", tone, WORDS[kind]) for kind, tone in TONES.items()))
+    legend = key(*(("■", tone, WORDS[kind]) for kind, tone in TONES.items()))
     cells = Cells(tokens, (), values, palette="groups", text=text, hover=hover, tokens=True)
     high = max(LEAST, *(bar.value for bar in often))
     return Figure(
         [
-            Panel([kinds]),
+            Panel([legend]),
             Panel([cells], f"{len(rolls)} rolls", share=0.74),
             Panel([Bars(often, high=high)], f"of {COUNTED:,}", beside=True, share=0.26),
         ]

@@ -78,19 +78,21 @@ def say(result: NearestPieces) -> str:
     sentences = []
     for piece in result.found:
         first = piece.neighbours[0]
+        nearest = digits(measured(result, first))
         more = [quote(neighbour.token) for neighbour in piece.neighbours[1:3]]
-        then = f", then {' and '.join(more)}" if more else ""
+        if more:
+            nearest = f"{nearest}, then {' and '.join(more)}"
         if result.order == "cosine":
             sentences.append(
                 f"Before any context, the piece closest to {quote(piece.token)} is {quote(first.token)} with a cosine "
-                f"of {digits(first.cosine)}{then}; the other pieces of the vocabulary lie at {digits(piece.typical)} ± "
-                f"{piece.spread:.2f}."
+                f"of {nearest}; the other pieces of the vocabulary lie at {digits(piece.typical)} ± {piece.spread:.2f}."
             )
         else:
             sentences.append(
                 f"Before any context, {quote(first.token)} has the largest dot product with {quote(piece.token)}, "
-                f"{digits(first.dot)}{then}. Their cosine is {digits(first.cosine)}; long vectors have large products."
+                f"{nearest}."
             )
+            sentences.append(f"Their cosine is {digits(first.cosine)}; long vectors have large products.")
     if result.left_out:
         sentences.append(f"{result.left_out} more picked tokens are not shown.")
     return " ".join(sentences)

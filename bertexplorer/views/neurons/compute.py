@@ -170,7 +170,8 @@ def run(
     # 2. What those of the layer write, and where else the open one answers.
     own = next(tokens for tokens in passes if position in tokens)
     alone = encoding if len(passes) == 1 else engine.select_tokens(encoding, own)
-    words = raised_words(checkpoint, alone, own.index(position), layer, [neuron.number for neuron in listed])
+    numbers = [neuron.number for neuron in listed]
+    words = raised_words(checkpoint, alone, own.index(position), layer, numbers)
     writers = []
     for neuron, raised in zip(listed, words, strict=True):
         writers.append(

@@ -174,7 +174,7 @@ def along(result: Neurons) -> Panel:
     for i, (token, value) in enumerate(zip(result.tokens[:DRAWN], result.along.tolist(), strict=False)):
         text = decimal(value)
         tone: Tone = "blue" if i == result.position else "pale"
-        bars.append(Bar(token, value, text, tone, f"{token}: activation {text}"))
+        bars.append(Bar(token, value, text, tone, hover=f"{token}: activation {text}"))
     return Panel([Bars(bars, tokens=True)], f"activation of neuron {result.open} at each token")
 
 
@@ -184,7 +184,7 @@ def peaks(result: Neurons) -> Panel:
     for peak in result.peaks:
         text = decimal(peak.activation)
         hover = f"{peak.text}\nat {peak.token}: {text}"
-        bars.append(Bar(peak.text, peak.activation, f"{text} at {peak.token}", "pale", hover))
+        bars.append(Bar(peak.text, peak.activation, f"{text} at {peak.token}", "pale", hover=hover))
     return Panel([Bars(bars, above=True)], f"where it answers most, of {lines_read(result)}")
 
 

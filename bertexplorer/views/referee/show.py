@@ -79,14 +79,15 @@ def panel(result: Referee, verb: Literal["hidden", "shown"]) -> Panel:
     style = {"tone": "grey", "dash": "dot", "low": random.min(axis=0), "high": random.max(axis=0), "look": "line"}
     name = f"mean of {len(random)} random orders"
     end = f"{measure(mean, result.scored)} random"
-    lines = [(mean, line(result, name, end, share, random.mean(axis=0), verb, **style))]
+    lines = [(mean, line(result, name, random.mean(axis=0), end=end, share=share, verb=verb, **style))]
     for trial, tone, dash in zip(result.trials, GROUPS, DASHES, strict=False):
         if verb == "hidden":
             values, mean = trial.deletion, trial.deletion_area
         else:
             values, mean = trial.insertion[::-1], trial.insertion_area
         end = f"{measure(mean, result.scored)} {SHORT.get(trial.method, trial.method)}"
-        lines.append((mean, line(result, trial.method, end, share, values, verb, tone=tone, dash=dash)))
+        curve = line(result, trial.method, values, end=end, share=share, verb=verb, tone=tone, dash=dash)
+        lines.append((mean, curve))
     lines.sort(key=lambda pair: -pair[0])
 
     # Both panels have one scale.
@@ -104,8 +105,10 @@ def panel(result: Referee, verb: Literal["hidden", "shown"]) -> Panel:
     return Panel([marks], f"{name} in {better} is better", f"of {result.count} words {verb}")
 
 
-def line(result: Referee, name: str, end: str, share: np.ndarray, values: np.ndarray, verb: str, **style: Any) -> Line:
-    """A curve over the *share* of words that is hidden or shown."""
+def line(
+    result: Referee, name: str, values: np.ndarray, *, end: str, share: np.ndarray, verb: str, **style: Any
+) -> Line:
+    """A curve over the *share* of words that is hidden or shown. *style*: further fields of a Line."""
     hover = []
     for at, value in zip(share.tolist(), values.tolist(), strict=True):
         hover.append(f"{name}, {format_share(at)} {verb}: {measure(value, result.scored)}")

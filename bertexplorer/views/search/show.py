@@ -50,11 +50,11 @@ def hover(hit: Hit) -> str:
 
 def say(result: Search) -> str:
     """The searched collection, the best result, and the score of two random sentences."""
-    searched = f"{result.count:,} {'built-in sentences' if result.built_in else 'uploaded lines'}"
+    lines = "built-in sentences" if result.built_in else "uploaded lines"
     best = result.hits[0]
     index_use = {"": "compared one by one", "new": "put into the search index now", "kept": "from the search index"}
     sentence = (
-        f"Of {searched}, {index_use[result.indexed]}, the nearest is {quote(clip(best.text, 80))} with a cosine of "
-        f"{best.cosine:.2f}; two sentences taken at random have {result.chance:.2f} on average."
+        f"Of {result.count:,} {lines}, {index_use[result.indexed]}, the nearest is {quote(clip(best.text, 80))} with a "
+        f"cosine of {best.cosine:.2f}; two sentences taken at random have {result.chance:.2f} on average."
     )
     return f"{sentence} {result.notes}".strip()

@@ -85,7 +85,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
     encodings = [encode_pair(checkpoint, pair_of(parts[i], parts[j])) for i, j in pairs]
     logits = np.full((count, count, 2), np.nan)
-    logits[tuple(zip(*pairs, strict=True))] = engine.next_sentence_logits(checkpoint, encodings).numpy()
+    answers = engine.next_sentence_logits(checkpoint, encodings).numpy()
+    for (i, j), answer in zip(pairs, answers, strict=True):
+        logits[i, j] = answer
     names = []
     for i in range(count):
         with_another = pairs.index((i, (i + 1) % count))

@@ -60,7 +60,11 @@ class SentencePairs:
     @property
     def right(self) -> int:
         """How many pairs the head gets right, with 0.5 as the threshold."""
-        return sum(bool(p > 0.5) == (pair.kind == NEXT) for pair, p in zip(self.pairs, self.is_next, strict=True))
+        right = 0
+        for pair, is_next in zip(self.pairs, self.is_next.tolist(), strict=True):
+            if (is_next > 0.5) == (pair.kind == NEXT):
+                right += 1
+        return right
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentencePairs:

@@ -48,7 +48,7 @@ def draw(result: SentencePairs) -> Figure:
         kind = pair.kind.split()[0]
         tone: Tone = "green" if pair.kind == NEXT else "orange"
         hover = f"A: {pair.first}\nB: {pair.second}\n{said}"
-        bars.append(Bar(f"A: {pair.first}\nB, {kind}: {pair.second}", is_next, answer, tone, hover))
+        bars.append(Bar(f"A: {pair.first}\nB, {kind}: {pair.second}", is_next, answer, tone, hover=hover))
     kinds = key(("■", "green", "B is the next sentence"), ("■", "orange", "it is not"))
     title = "" if np.isnan(result.is_next).any() else "how likely BERT finds it that B is next"
     return Figure([Panel([Bars(bars, high=1, above=True), kinds], title)])

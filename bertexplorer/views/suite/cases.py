@@ -87,7 +87,7 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
         raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
     for kind, required, parse in FORMATS:
-        if all(any(column in columns for column in names) for names in required):
+        if all(columns.intersection(names) for names in required):
             return read_cases(kind, parse, rows)
     if any(winobias_sentence(cells) for _, cells in rows[:5]):
         return read_cases("stereotype pairs", winobias, rows)
@@ -96,9 +96,11 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
         named = [(line, name_columns(cells)) for line, cells in rows]
         return read_cases("minimal pairs", pair("good", "bad"), named)
     names = ", ".join(sorted(columns))[:200]
-    given = f"The columns {names} are not those of" if len(columns) > 1 else f"The column {names} alone does not make"
+    problem = f"The columns {names} are not those of a suite."
+    if len(columns) == 1:
+        problem = f"The column {names} alone does not make a suite."
     raise ExplorerError(
-        f"{given} a suite. Wanted: good and bad; stereotype and other; text and "
+        f"{problem} Wanted: good and bad; stereotype and other; text and "
         "answer; first, second and next; template and expect; or text and label. Not found reads query and passage, "
         "Threshold text_a, text_b and label, Error analysis text and label."
     )
@@ -145,7 +147,12 @@ def read_cases(kind: Kind, parse: Parser, rows: Iterable[NumberedRow]) -> tuple[
 
 
 def category(cells: RowCells) -> str:
-    return next((text for name in CATEGORIES if (text := cell_text(cells.get(name)))), "")
+    """The first of CATEGORIES that a row has; "" if it has none."""
+    for name in CATEGORIES:
+        text = cell_text(cells.get(name))
+        if text:
+            return text
+    return ""
 
 
 def pair(better: str, worse: str) -> Parser:
@@ -193,6 +200,7 @@ def require_one_mask(text: str) -> str:
 
 
 def next_sentence(cells: RowCells) -> CaseParts:
+    """Two texts, and whether the second is next."""
     answer = first_cell(cells, "next", "is_next").lower()
     if answer not in FOLLOWS:
         raise UnusableRow(f"has next = {answer!r:.40}; wanted yes or no")
@@ -234,6 +242,7 @@ def fillings(text: str) -> list[str]:
 
 
 def label(cells: RowCells) -> CaseParts:
+    """One text or two, and their label."""
     texts = [first_cell(cells, "text", "sentence")]
     second = cell_text(cells.get("pair"))
     if second:

@@ -87,11 +87,12 @@ def run(
 ) -> Suite:
     """Score each of *rows*, of the pairs that were typed, or of the built-in suite. *text* is not read.
 
-    The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
+    The columns of the rows determine the kind of suite, see `FORMATS` in suite/cases.py. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     check_given("rows", options.rows, rows)
     kind, all_cases, unusable = cases(rows or own_or_built_in(options.suite, options.pairs, options.pairs_mean))
-    sampled = [all_cases[i] for i in balanced_sample([case.category for case in all_cases], options.most)]
+    categories = [case.category for case in all_cases]
+    sampled = [all_cases[i] for i in balanced_sample(categories, options.most)]
     scorer = Scorer(checkpoint, kind, options.scoring)
     progress.expect(sum(map(scorer.cost, sampled)))
     outcomes: list[CaseOutcome] = []
@@ -184,7 +185,12 @@ def share(name: str, outcomes: Sequence[CaseOutcome]) -> Share:
     )
     if outcomes[0].case.kind != "cloze":
         return overall
-    ranks = np.array([1 if outcome.right else outcome.rank or np.inf for outcome in outcomes])
+    ranks = np.full(len(outcomes), np.inf)  # without a rank, for a wrong word of several pieces
+    for i, outcome in enumerate(outcomes):
+        if outcome.right:
+            ranks[i] = 1
+        elif outcome.rank:
+            ranks[i] = outcome.rank
     return replace(overall, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
 
 

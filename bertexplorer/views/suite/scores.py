@@ -113,9 +113,10 @@ class Scorer:
             return sum(1 / len(case.texts) for case in cases) / count
         return 0.5
 
-    def encode(self, *texts: str) -> Encoding:
-        """Raises UnusableRow for a text that the checkpoint cannot read as a whole."""
-        encoding = self.tokenizer.encode(Text(texts[0], texts[1] if len(texts) > 1 else ""))
+    def encode(self, first: str, second: str = "") -> Encoding:
+        """The tokens of one text, or of two. Raises UnusableRow for a text that the checkpoint cannot read as a
+        whole."""
+        encoding = self.tokenizer.encode(Text(first, second))
         if encoding.left_out:
             limit = self.tokenizer.max_tokens
             raise UnusableRow(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
@@ -139,7 +140,10 @@ class Scorer:
         log_probs = iter(token_log_probs(self.checkpoint, spots_to_score))
         results: dict[int, CaseOutcome | RowProblem] = dict(unusable)
         for i, plan in plans.items():
-            first, second = (sum(float(next(log_probs)) for _ in spots) for _, spots in plan)
+            totals = []  # of the two texts
+            for _, spots in plan:
+                totals.append(sum(float(next(log_probs)) for _ in spots))
+            first, second = totals
             prefers_first = first > second
             results[i] = CaseOutcome(
                 case=cases[i],

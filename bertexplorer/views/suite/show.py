@@ -80,7 +80,7 @@ def draw(result: Suite) -> Figure:
     bars = [bar(result, share) for share in [result.total, *result.shares][: DRAWN + 1]]
     marks: list[Mark] = [Bars(bars, high=1, above=True, axis=True, unit="share"), legend(result)]
     if has_chance(result):
-        marks.append(Rule(result.chance or 0.0, "grey", "dot"))
+        marks.append(Rule(result.chance or 0.0, tone="grey", dash="dot"))
     panels = [Panel(marks)]
     labels, counts = confusion_matrix(result)
     if labels:
@@ -91,10 +91,13 @@ def draw(result: Suite) -> Figure:
 def bar(result: Suite, share: Share) -> Bar:
     """The share of one category, with its interval and the baseline."""
     is_total = share is result.total
+    name = share.name or "without category"
+    if is_total:
+        name = f"all {UNIT[result.kind]}"
     return Bar(
-        f"all {UNIT[result.kind]}" if is_total else share.name or "without category",
-        share.right,
-        f"{format_share(share.right)} of {share.count:,}",
+        label=name,
+        value=share.right,
+        text=f"{format_share(share.right)} of {share.count:,}",
         hover=hover(result, share),
         behind=share.top5 if result.kind == "cloze" else None,
         low=share.interval.low,
@@ -122,10 +125,12 @@ def legend(result: Suite) -> TextLines:
 
 
 def baseline(result: Suite) -> str:
+    """What the baseline is."""
     return "always the same answer" if result.kind in ("next sentence", "labels") else "word frequency alone"
 
 
 def hover(result: Suite, share: Share) -> str:
+    """What the pointer shows of a category."""
     low, high = (format_share(end) for end in share.interval)
     lines = [f"{format_share(share.right)} of {share.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
     if share.count < FEW:
@@ -211,6 +216,7 @@ def say_test(test: PairedTest, unit: str) -> str:
 
 
 def points(share: float) -> str:
+    """A difference of shares in per cent points."""
     return signed(100 * share, 1)
 
 
@@ -220,9 +226,10 @@ def format_p(p: float) -> str:
 
 def describe(test: PairedTest, name: str) -> list[str]:
     """Lines of a hover: the test against *name*."""
-    difference, (low, high) = test.comparison.difference, test.comparison.interval
+    difference = points(test.comparison.difference)
+    low, high = (points(end) for end in test.comparison.interval)
     return [
-        f"against {name}: {points(difference)} points, 95 % interval {points(low)} to {points(high)}",
+        f"against {name}: {difference} points, 95 % interval {low} to {high}",
         f"McNemar’s test, corrected by Holm’s method: {format_p(test.corrected)}",
         f"{test.comparison.only_second:,} count towards this share alone, {test.comparison.only_first:,} towards its",
     ]

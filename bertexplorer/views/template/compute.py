@@ -94,7 +94,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             probability = {score.word: score.probability for score in scores}
             table.append([probability[word] for word in words])
     else:
-        total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: tokenizer.vocab_size]
+        total = log_probs[0].exp()
+        for row in log_probs[1:]:
+            total = total + row.exp()
+        total = total[: tokenizer.vocab_size]
         likely = total.topk(min(options.top, len(total))).indices.tolist()
         words = tokenizer.show_all(likely)
         for row in log_probs:

@@ -55,12 +55,13 @@ def same_question() -> list[NumberedRow]:
     for line in (ASSETS / "data" / "retrieval.jsonl").read_text("utf-8").splitlines():
         cells = json.loads(line)
         questions.setdefault(cells["passage"], []).append(cells["query"])
-    asked = list(questions.values())
+    by_passage = list(questions.values())
     rows = []
-    for own, others in zip(asked, asked[1:] + asked[:1], strict=True):
+    for i, own in enumerate(by_passage):
+        of_next = by_passage[(i + 1) % len(by_passage)]
         rows.append({"text_a": own[0], "text_b": own[1], "label": 1})
-        rows.append({"text_a": own[2], "text_b": others[2], "label": 0})
-        rows.append({"text_a": own[3], "text_b": others[0], "label": 0})
+        rows.append({"text_a": own[2], "text_b": of_next[2], "label": 0})
+        rows.append({"text_a": own[3], "text_b": of_next[0], "label": 0})
     return list(enumerate(rows, 1))
 
 

@@ -113,7 +113,7 @@ def cut_word(
     tokenizer: Tokenizer, encoding: Encoding, positions: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
 ) -> Word:
     """The word of the tokens at *positions*. *model*: the description of a WordPiece tokenizer, else empty."""
-    spans = [span for span in (encoding.spans[position] for position in positions) if span]
+    spans = list(filter(None, (encoding.spans[position] for position in positions)))
     ids = [encoding.original_ids[position] for position in positions]
     side = spans[0].side
     start = spans[0].start

@@ -145,7 +145,7 @@ def lengths(result: Tokenization) -> list[Panel]:
             where = f"id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
             label = "" if panels else token  # the rows are named once
             hover = f"{token}: {where}\n{name} {value:.3f}"
-            bars.append(Bar(label, value, f"{value:.{digits}f}", TONES.get(name, "grey"), hover))
+            bars.append(Bar(label, value, f"{value:.{digits}f}", TONES.get(name, "grey"), hover=hover))
         panels.append(Panel([Bars(bars, tokens=True)], NAMES.get(name, name), beside=bool(panels)))
     return panels
 

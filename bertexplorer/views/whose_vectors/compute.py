@@ -88,7 +88,9 @@ def run(
     answer = diagnose(checkpoint, used, prompt_name(options.prompt))
     recipe = answer.recipe
     beside = {place: text for text, place in answer.order}  # place -> the text whose vector is in it
-    order = [(numbered(used.texts, place), numbered(used.texts, beside[place])) for place in sorted(beside)]
+    order = []
+    for place in sorted(beside):
+        order.append((numbered(used.texts, place), numbered(used.texts, beside[place])))
     return WhoseVectors(
         planted="" if vectors else options.planted,
         texts=len(given.texts),

@@ -90,8 +90,11 @@ def matrix(result: WordInContext) -> Cells:
     text = []
     hover = []
     for i in range(count):
-        numbers = [f"{value:.2f}" for value in values[i].tolist()]
-        text.append(["" if i == j or count > NUMBERED else numbers[j] for j in range(count)])
+        numbers = [""] * count
+        if count <= NUMBERED:
+            numbers = [f"{value:.2f}" for value in values[i].tolist()]
+            numbers[i] = ""  # with itself
+        text.append(numbers)
         hover.append([pair(result, i, j) for j in range(count)])
     return Cells(names, names, values, palette="strong", low=-most, high=most, text=text, hover=hover)
 
@@ -139,7 +142,7 @@ def curves(result: WordInContext) -> Lines:
 def line(name: str, values: np.ndarray, tone: Tone = "blue", dash: Dash = "solid") -> Line:
     """A line with its last value beside its end."""
     hover = [f"{name}, {layer_name(layer)}: {value:.2f}" for layer, value in enumerate(values.tolist())]
-    return Line(name, values, f"{values[-1]:.2f} {name}", tone, dash, hover)
+    return Line(name, values, end=f"{values[-1]:.2f} {name}", tone=tone, dash=dash, hover=hover)
 
 
 def key(result: WordInContext) -> list[StyledWords]:

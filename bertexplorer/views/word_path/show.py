@@ -112,15 +112,13 @@ def track(result: WordPath, number: int, path: np.ndarray) -> Points:
 
 def curve(result: WordPath) -> Lines:
     """How alike the paths are, layer by layer; of a single one, its cosine with its own input."""
-    tone: Tone
-    if result.apart is None:
-        tone = "blue"
-        name = clip(result.occurrences[0].word, 8)
-        values = result.to_input[0]
-    else:
-        tone = "grey"
-        name = "with each other"
+    values = result.to_input[0]
+    name = clip(result.occurrences[0].word, 8)
+    tone: Tone = "blue"
+    if result.apart is not None:
         values = result.apart
+        name = "with each other"
+        tone = "grey"
     hover = [f"{name}, {layer_name(layer)}: {value:.2f}" for layer, value in enumerate(values.tolist())]
     line = Line(name, values.round(4), f"{values[-1]:.2f} {name}", tone, hover=hover)
     steps = ["in", *map(str, range(1, len(values)))]
