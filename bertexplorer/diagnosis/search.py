@@ -5,7 +5,7 @@ cuts on long ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from bertexplorer.diagnosis.readings import WITHOUT_SHORT, Change, Rows, changes
 from bertexplorer.diagnosis.recipe import Reading, Recipe, own_recipe
 from bertexplorer.diagnosis.scaling import with_scaling
 from bertexplorer.diagnosis.states import Reader, hidden_states, in_precision
-from bertexplorer.engine import progress, sentence_encoder_of
+from bertexplorer.engine import fingerprint, progress, sentence_encoder_of
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Encoder
@@ -194,7 +194,7 @@ class Search:
         """Every recipe with *reading*, with its distances on the texts to find it with."""
         rows = self.rows.finding
         distances: dict[Key, dict[int, float]] = {}
-        for row, vectors in self.vectors(reading, rows):
+        for row, vectors in self.vectors(reading, rows).items():
             theirs = torch.from_numpy(self.given.vectors[row])
             ours = torch.stack([vector[: self.given.width] for vector in vectors.values()])
             for key, distance in zip(vectors, self.far(ours, theirs).tolist(), strict=True):
@@ -219,18 +219,25 @@ class Search:
             width=self.given.width,
         )
 
-    def vectors(
-        self, reading: Reading, rows: Sequence[int], precision: str = "fp32"
-    ) -> Iterator[tuple[int, dict[Key, Tensor]]]:
-        """(row, the vectors of every recipe with *reading*) for each of *rows*, in any order."""
-        if precision not in self.encoders:
-            self.encoders[precision] = in_precision(self.checkpoint, precision)
+    def vectors(self, reading: Reading, rows: Sequence[int], precision: str = "fp32") -> dict[int, dict[Key, Tensor]]:
+        """Row -> the vectors of every recipe with *reading*, for those of *rows* that have any. They stay in the
+        checkpoint's cache: another search with the same texts computes none of them again."""
         encodings = [self.reader.encode(self.given.texts[row], reading) for row in rows]
         segments = reading.segments != "none"
-        for i, states in hidden_states(self.checkpoint, self.encoders[precision], encodings, segments=segments):
-            vectors = dict(poolings(self.checkpoint, self.files, states, encodings[i], self.given.width))
-            if vectors:
-                yield rows[i], vectors
+        width = self.given.width
+
+        def compute() -> dict[int, dict[Key, Tensor]]:
+            if precision not in self.encoders:
+                self.encoders[precision] = in_precision(self.checkpoint, precision)
+            computed = {}
+            for i, states in hidden_states(self.checkpoint, self.encoders[precision], encodings, segments=segments):
+                found = poolings(self.checkpoint, self.files, states, encodings[i], width)
+                computed[i] = {key: vector.clone() for key, vector in found}  # without the states
+            return computed
+
+        name = ("vectors of recipes", precision, segments, width, fingerprint(encodings))
+        computed: dict[int, dict[Key, Tensor]] = self.checkpoint.cache.keep(name, compute, num_bytes)
+        return {rows[i]: vectors for i, vectors in computed.items() if vectors}
 
     def kept_vectors(self, reading: Reading, rows: Sequence[int], precision: str) -> dict[int, dict[Key, Tensor]]:
         """Row -> the vectors of the kept recipes with *reading*. A text whose tokens were read before is not computed
@@ -240,8 +247,8 @@ class Search:
             encoding = self.reader.encode(self.given.texts[row], reading)
             names[row] = (precision, reading.segments, encoding.ids, encoding.segments, encoding.unpooled)
         new = [row for row in rows if names[row] not in self.known]
-        for row, vectors in self.vectors(reading, new, precision):
-            self.known[names[row]] = {key: vectors[key].clone() for key in self.kept if key in vectors}
+        for row, vectors in self.vectors(reading, new, precision).items():
+            self.known[names[row]] = {key: vectors[key] for key in self.kept if key in vectors}
         return {row: self.known.get(names[row], {}) for row in rows}
 
     def far(self, ours: Float[Tensor, "*n d"], theirs: Float[Tensor, " d"]) -> Float[Tensor, "*n"]:
@@ -367,7 +374,7 @@ class Search:
         """Recipe with *reading* -> text of *rows* -> the given vector that is nearest to ours."""
         theirs = F.normalize(torch.from_numpy(self.given.vectors), dim=-1)
         result: dict[Key, dict[int, Owner]] = {}
-        for row, vectors in self.vectors(reading, rows):
+        for row, vectors in self.vectors(reading, rows).items():
             ours = torch.stack([vector[: self.given.width] for vector in vectors.values()]).double()
             if self.given.kind == "binary":
                 ours = ours.sign()
@@ -375,6 +382,13 @@ class Search:
             for key, cosine, place in zip(vectors, cosines.tolist(), places.tolist(), strict=True):
                 result.setdefault(key, {})[row] = Owner(1 - cosine, place)
         return result
+
+
+def num_bytes(vectors: dict[int, dict[Key, Tensor]]) -> int:
+    total = 0
+    for by_key in vectors.values():
+        total += sum(vector.numel() * vector.element_size() for vector in by_key.values())
+    return total
 
 
 def cut_at(length: int) -> Change:
