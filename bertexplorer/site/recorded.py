@@ -150,13 +150,16 @@ def as_recorded(
 def states(
     answerer: Answerer, catalogue: LessonCatalogue, views: Sequence[str], offer: Offer, first: State
 ) -> Iterator[tuple[State, bool]]:
-    """The states to record, and whether each is an example of its view."""
-    for name in views:
-        view = VIEWS[name]
-        start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
-        for example in view.examples:
-            if not offer.runs(name, example):
-                yield with_example(example, start), True
+    """The states to record, and whether each is an example of its view. The views take turns: the examples of one use
+    what was kept of those before them, which two at once cannot."""
+    most = max(len(VIEWS[name].examples) for name in views)
+    for place in range(most):
+        for name in views:
+            view = VIEWS[name]
+            start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
+            for example in view.examples[place : place + 1]:
+                if not offer.runs(name, example):
+                    yield with_example(example, start), True
     for lesson in catalogue.lessons.values():
         for block in lesson.blocks:
             if block.shown and not block.shown.startswith(PREFIX):
