@@ -168,10 +168,18 @@ def f1(gold: str, predicted: str) -> float:
     return 2 * common / (len(gold_words) + len(predicted_words))
 
 
-def best_match(gold: Sequence[str], predicted: str) -> tuple[float, float]:
-    """(exact match, F1) against the gold answer that fits best. No gold answers: the right answer is none."""
+class Match(NamedTuple):
+    """How well a predicted answer matches the gold ones, 0 to 1."""
+
+    exact: float
+    f1: float
+
+
+def best_match(gold: Sequence[str], predicted: str) -> Match:
+    """The match with the gold answer that fits best. No gold answers: the right answer is none."""
     answers = [answer for answer in gold if normalized_words(answer)] or [""]
-    return max(exact_match(answer, predicted) for answer in answers), max(f1(answer, predicted) for answer in answers)
+    exact = max(exact_match(answer, predicted) for answer in answers)
+    return Match(exact, max(f1(answer, predicted) for answer in answers))
 
 
 def question_word(question: str) -> str:
