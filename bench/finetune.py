@@ -54,7 +54,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         folder = Path(place) / "run"
         specs.write_run_folder(folder, specs.make_spec("classification", "mini", str(MINI), settings), rows, rows[:8])
         run = FinetuningRun(folder, *specs.read_run(folder), lambda: False)
-        learner, items, _ = run.learner()
+        learner, items, _ = run.prepare()
         tuning, config = run.tuning, learner.checkpoint.config
         torch.set_num_threads(threads)
         began = time.perf_counter()

@@ -48,7 +48,7 @@ def begin(
     rows: Sequence[NumberedRow],
     name: str,
 ) -> Run:
-    """Queue a run. Raises ExplorerError for a view that has none."""
+    """Queue a run of *owner*, called *name*. Raises ExplorerError for a view that has none."""
     if not can_run(view):
         known = ", ".join(each.slug for each in VIEWS.values() if can_run(each))
         raise ExplorerError(f"{view.title} cannot be computed as a run; wanted one of {known}.")
@@ -113,6 +113,7 @@ class QueuedAnalysis:
         yield {"event": "finished"}
 
     def compute(self) -> ViewResult:
+        """The result of the view. Raises Stopped if the run is asked to end."""
         with working(self.work):
             return self.view.run(self.checkpoint, "", self.options, rows=self.rows)
 

@@ -22,8 +22,7 @@ from bertexplorer.training.pretraining import experiments, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 
 MAX_MINUTES, MAX_MB = 60.0, 25  # limits of the page
-# limits for reading a text
-MAX_UNPACKED_MB = 100
+MAX_UNPACKED_MB = 100  # limits for reading a text
 MAX_S = 60.0
 MAX_MEMORY_MB = 1500
 MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
@@ -56,10 +55,12 @@ class Trial:
 
     @property
     def live(self) -> bool:
+        """Whether one of its runs waits or goes on."""
         return any(arm.run.state in LIVE_STATES for arm in self.arms)
 
     @property
     def resumable(self) -> bool:
+        """Whether it has ended early."""
         return not self.live and any(arm.run.state in RESUMABLE_STATES for arm in self.arms)
 
     @property
@@ -67,22 +68,28 @@ class Trial:
         """The experiment as one entry in the list of runs. Its state is that of a live run if there is one, else of
         an unfinished one."""
         runs = [arm.run for arm in self.arms]
-        waiting = [run.state for run in runs if run.state != "finished"]
-        finished = f"{len(runs) - len(waiting)} of {len(runs)} runs finished"
+        unfinished = [run.state for run in runs if run.state != "finished"]
+        message = f"{len(runs)} runs"
+        if unfinished:
+            message = f"{len(runs) - len(unfinished)} of {len(runs)} runs finished"
         return Run(
             self.group,
             self.experiment.title,
             created=min(run.created for run in runs),
-            state=min(waiting, key=lambda state: state not in LIVE_STATES, default="finished"),
+            state=min(unfinished, key=lambda state: state not in LIVE_STATES, default="finished"),
             progress=sum(run.progress for run in runs) / len(runs),
-            message=finished if waiting else f"{len(runs)} runs",
+            message=message,
         )
 
     def final_measures(self) -> dict[str, float]:
         """arm -> its final measure, for the finished arms."""
-        finished = [arm for arm in self.arms if arm.run.state == "finished"]
-        measures = {arm.name: experiments.reached_value(arm.events, self.experiment.measure) for arm in finished}
-        return {name: value for name, value in measures.items() if value is not None}
+        measures = {}
+        for arm in self.arms:
+            if arm.run.state == "finished":
+                value = experiments.reached_value(arm.events, self.experiment.measure)
+                if value is not None:
+                    measures[arm.name] = value
+        return measures
 
 
 class ExperimentService:
@@ -123,10 +130,13 @@ class ExperimentService:
 
     def delete_unused_texts(self, owner: str) -> None:
         """Delete the texts of *owner* that no run uses any more."""
-        runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
-        parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
-        used = {Path(text).name for part in parts for text in part.get("text", ())}
-        for text in (self.corpora / owner).glob("text-*") if owner else ():
+        if not owner:
+            return
+        used = set()
+        for run in [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]:
+            for stage in (run.spec or {}).get("stretches", ()):
+                used |= {Path(text).name for text in stage.get("text", ())}
+        for text in (self.corpora / owner).glob("text-*"):
             if text.name not in used:
                 text.unlink(missing_ok=True)
 
@@ -155,6 +165,7 @@ class ExperimentService:
         return group
 
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
+        """Queue a run for each arm. Returns their group. Raises ExplorerError if the *text* cannot be used."""
         from bertexplorer.training.pretraining import spec as specs  # imports torch; the page must not wait for it
 
         count = count_documents(text)
@@ -181,7 +192,8 @@ class ExperimentService:
         started: dict[tuple[str, str], list[Arm]] = {}
         for run in self.jobs.runs(owner, deleted=deleted):
             spec = run.spec or {}
-            if run.group and (name := str(spec.get("experiment", ""))) in BY_NAME:
+            name = str(spec.get("experiment", ""))
+            if run.group and name in BY_NAME:
                 started.setdefault((run.group, name), []).append(Arm(str(spec.get("arm", "")), run))
         trials = []
         for (group, name), own in started.items():

@@ -19,7 +19,7 @@ CARD, PREDICTIONS = "README.md", "predictions.jsonl"
 
 
 def best_folder(detail: RunDetail) -> Path:
-    """The folder of the best checkpoint."""
+    """The folder of the best checkpoint. Raises ExplorerError if there is none yet."""
     if detail.best is None:
         raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
     return detail.best
@@ -36,15 +36,20 @@ def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:
 
     Validation rows are people's own text, so they are included on request only."""
     best = best_folder(detail)
-    paths = sorted(path for path in best.rglob("*") if path.is_file() and path.name != MANIFEST)
-    files: dict[str, Path | str] = {path.relative_to(best).as_posix(): path for path in paths}
-    predictions = files.get(PREDICTIONS) if with_rows else files.pop(PREDICTIONS, None)
-    if (best / CARD).is_file():
+    files: dict[str, Path | str] = {}
+    for path in sorted(best.rglob("*")):
+        if path.is_file() and path.name != MANIFEST:
+            files[path.relative_to(best).as_posix()] = path
+    has_predictions = PREDICTIONS in files
+    if not with_rows:
+        files.pop(PREDICTIONS, None)
+    if CARD in files:
         card = (best / CARD).read_text("utf-8")
-        rows = (best / PREDICTIONS).read_text("utf-8").splitlines() if with_rows and predictions else []
-        files[CARD] = (
-            model_card.with_rows(card, list(map(json.loads, rows))) if with_rows else model_card.without_rows(card)
-        )
+        if with_rows:
+            lines = (best / PREDICTIONS).read_text("utf-8").splitlines() if has_predictions else []
+            files[CARD] = model_card.with_rows(card, [json.loads(line) for line in lines])
+        else:
+            files[CARD] = model_card.without_rows(card)
     return files
 
 
@@ -54,8 +59,8 @@ def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = 
 
 
 def zip_to(path: Path, detail: RunDetail, *, with_rows: bool = False) -> Path:
-    """Write the folder as the ZIP *path*. Weights are not compressed: that would take seconds and save a tenth at
-    best."""
+    """Write the folder as the ZIP *path*, which is returned. Weights are not compressed: that would take seconds and
+    save a tenth at best. Raises ExplorerError if the disk is full."""
     try:
         with ZipFile(path, "w", ZIP_STORED) as archive:
             for name, content in contents(detail, with_rows=with_rows).items():
@@ -69,7 +74,7 @@ def zip_to(path: Path, detail: RunDetail, *, with_rows: bool = False) -> Path:
 
 
 def copy_to(folder: Path, detail: RunDetail, *, with_rows: bool = False) -> Path:
-    """Write the files of the export into *folder*."""
+    """Write the files of the export into *folder*, which is returned."""
     for name, content in contents(detail, with_rows=with_rows).items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,8 +97,10 @@ def onnx_to(path: Callable[[], Path], detail: RunDetail) -> Path:
     from bertexplorer.model.onnx import POOLED, export_onnx
 
     best = best_folder(detail)
-    can = task_of(json.loads((best / "task.json").read_text("utf-8"))["task"]).can
-    if "generates" in can or ("vectors" not in can and (best / "task.safetensors").exists()):
+    task = json.loads((best / "task.json").read_text("utf-8"))["task"]
+    can = task_of(task).can
+    has_further_parts = (best / "task.safetensors").exists() and "vectors" not in can
+    if "generates" in can or has_further_parts:
         raise ExplorerError(
             "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "
             "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."

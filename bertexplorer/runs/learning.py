@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import decimal
 
 LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
                "right", "chrf", "exact")  # fmt: skip
+
+
+class Baseline(NamedTuple):
+    """What needs no learning, and the value of the headline metric that it has."""
+
+    name: str
+    value: float
 
 
 @dataclass(frozen=True)
@@ -31,44 +38,45 @@ class Curve:
         return [value for epoch, value in self.evaluations if epoch > 0]
 
     @property
-    def floor(self) -> tuple[str, float] | None:
-        """The baseline without learning: (name, value of the metric); None if the run has none."""
+    def floor(self) -> Baseline | None:
+        """None if the run has none."""
         for event in self.events:
             if event["event"] == "ready" and self.metric in event.get("floors", {}):
                 baseline = event["floors"][self.metric]
-                return baseline["name"], baseline["value"]
+                return Baseline(baseline["name"], baseline["value"])
         return None
 
 
 def draw(curves: Sequence[Curve]) -> Figure:
     """The metric above, losses below: a line for the training rows, points for the validation rows."""
+    # 1. The lines
     metrics: list[Line] = []
     losses: list[Line] = []
-    floors: list[tuple[str, float]] = []
+    baselines: list[Baseline] = []
     for curve, tone in zip(curves, GROUPS, strict=False):
         metrics.append(metric_line(curve, tone))
         name = f"{curve.name}, " if len(curves) > 1 else ""
         losses += [training_loss(curve, name, tone), validation_loss(curve, name, tone)]
-        if curve.floor and curve.floor not in floors:
-            floors.append(curve.floor)
-    dotted = []
-    for name, value in floors:
-        dotted.append(StyledWords(f"dotted: {name}, {format_metric(curves[0].metric, value)}"))
-        metrics.append(Line(name, [value], "", "grey", "dot", [dotted[-1].text] * 2, look="line"))
+        if curve.floor and curve.floor not in baselines:
+            baselines.append(curve.floor)
+    notes = []
+    for baseline in baselines:
+        note = f"dotted: {baseline.name}, {format_metric(curves[0].metric, baseline.value)}"
+        notes.append(StyledWords(note))
+        level = Line(baseline.name, [baseline.value], end="", tone="grey", dash="dot", hover=[note] * 2, look="line")
+        metrics.append(level)
 
-    in_share = bool(curves) and is_share(curves[0].metric)
-    marks: list[Mark] = [Lines((), metrics, high=1 if in_share else None, unit="share" if in_share else "")]
+    # 2. The panels
+    marks: list[Mark] = [Lines(steps=(), lines=metrics)]
+    if curves and is_share(curves[0].metric):
+        marks = [Lines(steps=(), lines=metrics, high=1, unit="share")]
     if len(curves) > 1:
         marks.append(run_key([curve.name for curve in curves]))
-    if dotted:
-        marks.append(TextLines(dotted))
+    if notes:
+        marks.append(TextLines(notes))
     title = f"{curves[0].words if curves else ''}, on the validation rows"
-    return Figure(
-        [
-            Panel(marks, title),
-            Panel([Lines((), losses)], "Loss. Line: training rows, points: validation rows", "epoch"),
-        ]
-    )
+    below = "Loss. Line: training rows, points: validation rows"
+    return Figure([Panel(marks, title), Panel([Lines(steps=(), lines=losses)], below, x="epoch")])
 
 
 def run_key(names: Sequence[str]) -> TextLines:
@@ -77,10 +85,15 @@ def run_key(names: Sequence[str]) -> TextLines:
 
 
 def metric_line(curve: Curve, tone: Tone) -> Line:
-    points = curve.evaluations
-    hover = [f"{curve.name}, epoch {epoch:.2f}: {format_metric(curve.metric, value)}" for epoch, value in points]
-    values = [value for _, value in points]
-    return Line(curve.name, values, "", tone, hover=hover, at=[epoch for epoch, _ in points])
+    """The headline metric at each evaluation."""
+    epochs = []
+    values = []
+    hover = []
+    for epoch, value in curve.evaluations:
+        epochs.append(epoch)
+        values.append(value)
+        hover.append(f"{curve.name}, epoch {epoch:.2f}: {format_metric(curve.metric, value)}")
+    return Line(curve.name, values, end="", tone=tone, hover=hover, at=epochs)
 
 
 def training_loss(curve: Curve, name: str, tone: Tone) -> Line:
@@ -88,14 +101,15 @@ def training_loss(curve: Curve, name: str, tone: Tone) -> Line:
     steps = [event for event in curve.events if event["event"] == "steps"]
     epochs = [event["epoch"] for event in steps]
     losses = [sum(event["loss"].values()) / max(1, len(event["loss"])) for event in steps]
-    return Line(f"{name}training rows", losses, "", tone, at=epochs, look="line", faint=True)
+    return Line(f"{name}training rows", losses, end="", tone=tone, at=epochs, look="line", faint=True)
 
 
 def validation_loss(curve: Curve, name: str, tone: Tone) -> Line:
-    found = [event for event in curve.events if event["event"] == "evaluated" and "loss" in event["metrics"]]
-    epochs = [event["epoch"] for event in found]
-    losses = [event["metrics"]["loss"] for event in found]
-    return Line(f"{name}validation rows", losses, "", tone, at=epochs, look="points")
+    """The loss at each evaluation."""
+    evaluated = [event for event in curve.events if event["event"] == "evaluated" and "loss" in event["metrics"]]
+    epochs = [event["epoch"] for event in evaluated]
+    losses = [event["metrics"]["loss"] for event in evaluated]
+    return Line(f"{name}validation rows", losses, end="", tone=tone, at=epochs, look="points")
 
 
 def is_share(metric: str) -> bool:
@@ -104,10 +118,11 @@ def is_share(metric: str) -> bool:
 
 
 def format_metric(metric: str, value: float) -> str:
-    """Format the value of a metric."""
+    """The value of a metric for people: a share in percent, another to three digits."""
     if is_share(metric):
         return f"{decimal(100 * value, 1)} %"
-    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
+    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return number.replace("-", "−")
 
 
 def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
@@ -115,35 +130,41 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
     the best of each."""
     if len(curves) > 1 and all(curve.trained for curve in curves):
         return say_best(curves, higher)
+    select = max if higher else min
     sentences = []
     for curve in curves:
         if not curve.evaluations:
-            sentences.append(f"{curve.name} has not been evaluated yet")
+            sentences.append(f"{curve.name} has not been evaluated yet.")
             continue
         name = f"{curve.name}: " if len(curves) > 1 else ""
-        sentences.append(f"{name}{curve.words} began at {format_metric(curve.metric, curve.evaluations[0][1])}")
-        if not curve.trained:
-            continue
-        best = (max if higher else min)(curve.trained)
-        sentences[-1] += f" and is {format_metric(curve.metric, best)} at its best"
-        if curve.floor:
-            floor = curve.floor[1]
-            better = best > floor if higher else best < floor
-            sentences[-1] += f"; without learning ({curve.floor[0]}) it is {format_metric(curve.metric, floor)}"
-            sentences[-1] += "" if better else ", no better than the baseline"
-    return ". ".join(sentences) + "." if sentences else ""
+        sentence = f"{name}{curve.words} began at {format_metric(curve.metric, curve.evaluations[0][1])}"
+        if curve.trained:
+            best = select(curve.trained)
+            sentence += f" and is {format_metric(curve.metric, best)} at its best"
+            if curve.floor:
+                floor = curve.floor.value
+                sentence += f"; without learning ({curve.floor.name}) it is {format_metric(curve.metric, floor)}"
+                is_better = best > floor if higher else best < floor
+                if not is_better:
+                    sentence += ", no better than the baseline"
+        sentences.append(f"{sentence}.")
+    return " ".join(sentences)
 
 
 def say_best(curves: Sequence[Curve], higher: bool) -> str:
     """The best of each run in one sentence, and the baselines without learning in another."""
-    best = [(max if higher else min)(curve.trained) for curve in curves]
-    each = [format_metric(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
-    if len(set(each)) == 1:
-        sentence = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."
+    select = max if higher else min
+    best = [format_metric(curve.metric, select(curve.trained)) for curve in curves]
+    words = f"{curves[0].words} at its best"
+    if len(set(best)) == 1:
+        sentences = [f"{words} is {best[0]} in all {len(curves)} runs."]
     else:
-        bests = [f"{curve.name} {value}" for curve, value in zip(curves, each, strict=True)]
-        sentence = f"{curves[0].words} at its best: {', '.join(bests)}."
-    floors = dict.fromkeys(
-        (curve.floor[0], format_metric(curve.metric, curve.floor[1])) for curve in curves if curve.floor
-    )
-    return sentence + "".join(f" Without learning ({name}) it is {value}." for name, value in floors)
+        of_each = [f"{curve.name} {value}" for curve, value in zip(curves, best, strict=True)]
+        sentences = [f"{words}: {', '.join(of_each)}."]
+    for curve in curves:
+        if curve.floor:
+            value = format_metric(curve.metric, curve.floor.value)
+            sentence = f"Without learning ({curve.floor.name}) it is {value}."
+            if sentence not in sentences:
+                sentences.append(sentence)
+    return " ".join(sentences)

@@ -117,6 +117,7 @@ class PreparedRuns:
         return self.of_owner(owner) / request.key
 
     def of_owner(self, owner: str) -> Path:
+        """The folder of the prepared runs of *owner*."""
         return self.folder / (owner or "everyone")
 
     def read(self, request: RunRequest, owner: str) -> RunPreview | None:
@@ -129,21 +130,21 @@ class PreparedRuns:
     def spec(self, request: RunRequest, owner: str) -> dict[str, Any]:
         """The settings of the prepared run, as in spec.json. Raises ExplorerError if it is no longer there."""
         try:
-            found: dict[str, Any] = json.loads((self.place(request, owner) / "spec.json").read_text("utf-8"))
+            spec: dict[str, Any] = json.loads((self.place(request, owner) / "spec.json").read_text("utf-8"))
         except OSError as error:  # three other previews of the same owner have just taken its place
             raise ExplorerError(GONE) from error
-        return found
+        return spec
 
     def prepare(self, request: RunRequest, checkpoint: Checkpoint, owner: str, *, as_operator: bool) -> RunPreview:
         """Read the rows of *request* and write its folder. Raises ExplorerError if the rows cannot be read, or the
         settings are invalid."""
         need("train", "Fine-tuning")
-        spec, table, found = self.plan(request, checkpoint, as_operator)
+        spec, table, preflight = self.plan(request, checkpoint, as_operator)
         check_reports(spec.tuning.report_to, as_operator)
-        preview = preview_of(spec, table, found)
+        preview = preview_of(spec, table, preflight)
         partial = self.of_owner(owner) / f"partial-{secrets.token_hex(8)}"
         try:
-            specs.write_rows(partial, found.train, found.dev)
+            specs.write_rows(partial, preflight.train, preflight.dev)
             (partial / "spec.json").write_text(json.dumps(specs.spec_json(spec), indent=1), "utf-8")
             (partial / "preview.json").write_text(json.dumps(asdict(preview)), "utf-8")
             with self.lock:
@@ -159,28 +160,32 @@ class PreparedRuns:
         return preview
 
     def plan(self, request: RunRequest, checkpoint: Checkpoint, as_operator: bool) -> tuple[Spec, Table, Preflight]:
-        table = self.hub_table(request.hub, as_operator) if request.hub else rows_of(request.task, request.file)
+        """The settings of the run, its rows as they were read, and what is found in them."""
+        if request.hub:
+            table = self.hub_table(request.hub, as_operator)
+        else:
+            table = rows_of(request.task, request.file)
         dev = rows_of(request.task, request.dev) if request.dev else None
-        mapping = {name: column for name, column in request.mapping.items() if column} or None
-        if mapping and request.beside:
+        mapping = {name: column for name, column in request.mapping.items() if column}
+        if mapping:
             mapping |= {FEATURE_PREFIX + column: column for column in request.beside}
-        spec, found = plan(
+        spec, preflight = plan(
             request.task,
             (request.checkpoint, checkpoint.folder),
             table,
             dev,
             values=request.values,
-            mapping=mapping,
+            mapping=mapping or None,
             file=request.hub or Path(request.file).name or "built-in rows",
             name=request.name,
             tokenizer=checkpoint.tokenizer,
         )
-        if not found.stops:
+        if not preflight.stops:
             try:
-                learners.learner_class(spec.definition).check(checkpoint, found.examples, spec.task_options)
+                learners.learner_class(spec.definition).check(checkpoint, preflight.examples, spec.task_options)
             except ExplorerError as error:
-                found.findings.insert(0, Finding(str(error), stops=True))
-        return spec, table, found
+                preflight.findings.insert(0, Finding(str(error), stops=True))
+        return spec, table, preflight
 
     def hub_table(self, name: str, as_operator: bool) -> Table:
         """A data set of the hub; the last one is cached."""
@@ -195,10 +200,11 @@ class PreparedRuns:
         separate process. *report* receives what it does; *check* is called often, and raises to end it."""
         folder = self.place(request, owner)
         last = run_trial([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"], report, check)
-        measured, preview = json.loads(last), self.read(request, owner)
+        measured = json.loads(last)
+        preview = self.read(request, owner)
         if preview is None:
             raise ExplorerError(GONE)
-        preview = replace(preview, **{name: measured[name] for name in ("seconds", "memory_mb")})
+        preview = replace(preview, seconds=measured["seconds"], memory_mb=measured["memory_mb"])
         with suppress(OSError):  # the run has been started meanwhile
             (folder / "preview.json").write_text(json.dumps(asdict(preview)), "utf-8")
         return preview
@@ -239,25 +245,26 @@ def check_reports(report_to: str, as_operator: bool) -> None:
         raise ExplorerError("This server reports runs nowhere else. Leave “Report to” empty, or run it yourself.")
 
 
-def preview_of(spec: Spec, table: Table, found: Preflight) -> RunPreview:
+def preview_of(spec: Spec, table: Table, preflight: Preflight) -> RunPreview:
+    """What people see of a planned run."""
     return RunPreview(
-        summary=found.summary,
+        summary=preflight.summary,
         unit=table.unit,
         columns=list(table.columns),
-        mapping=found.mapping,
-        reasons=found.reasons,
-        rows=[shown_row(row) for row in found.train[:SHOWN_ROWS]],
-        train=len(found.train),
-        dev=len(found.dev),
-        labels=dict(islice(found.labels.items(), SHOWN_LABELS)),
-        label_count=len(found.labels),
-        problems=[{"line": each.line, "what": each.what} for each in found.problems[:SHOWN_PROBLEMS]],
-        unusable=len(found.problems),
-        notes=[finding.render() for finding in found.findings if not finding.stops],
-        stops=found.stops,
+        mapping=preflight.mapping,
+        reasons=preflight.reasons,
+        rows=[shown_row(row) for row in preflight.train[:SHOWN_ROWS]],
+        train=len(preflight.train),
+        dev=len(preflight.dev),
+        labels=dict(islice(preflight.labels.items(), SHOWN_LABELS)),
+        label_count=len(preflight.labels),
+        problems=[{"line": problem.line, "what": problem.what} for problem in preflight.problems[:SHOWN_PROBLEMS]],
+        unusable=len(preflight.problems),
+        notes=[finding.render() for finding in preflight.findings if not finding.stops],
+        stops=preflight.stops,
         epochs=spec.tuning.epochs,
-        steps=number_of_steps(spec.tuning, len(found.train)),
-        enough_epochs=specs.enough_epochs(spec.tuning, len(found.train)),
+        steps=number_of_steps(spec.tuning, len(preflight.train)),
+        enough_epochs=specs.enough_epochs(spec.tuning, len(preflight.train)),
     )
 
 
@@ -306,5 +313,6 @@ def run_trial(command: Sequence[str], report: Callable[[str], object], check: Ca
 
 
 def read_lines(output: Iterable[str], lines: Queue[str]) -> None:
+    """Put the lines of *output* into the queue *lines* until it ends."""
     for line in output:
         lines.put(line.strip())

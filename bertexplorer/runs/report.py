@@ -34,16 +34,17 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
     the owner has no run *id*."""
     detail = service.detail(id, owner)
     run, task = detail.run, BY_NAME.get(detail.run.task)
-    found: dict[str, Any] = {"can": actions(detail), "pace": pace(detail), "warnings": warnings(detail)}
+    of_every_run: dict[str, Any] = {"can": actions(detail), "pace": pace(detail), "warnings": warnings(detail)}
     if task is None:
-        return found | suite_result(run)
+        return of_every_run | suite_result(run)
     others = [service.detail(other, owner) for other in list(beside)[:MAX_COMPARED]]
     others = [other for other in others if other.run.task == run.task]
     curves = [curve(each) for each in (detail, *others)]
     # All rows are read for the wrong ones, which is too much for each look at a run that goes on.
     predictions = [] if run.state in LIVE_STATES else service.predictions(detail)
-    return found | {
-        "chart": learning.draw(curves).parts() if any(each.evaluations for each in curves) else None,
+    has_points = any(each.evaluations for each in curves)
+    return of_every_run | {
+        "chart": learning.draw(curves).parts() if has_points else None,
         "said": learning.say(curves, higher=task.higher),
         "links": links(detail),
         "advice": advice(detail),
@@ -96,15 +97,19 @@ def warnings(detail: RunDetail) -> list[str]:
 
 def pace(detail: RunDetail) -> str:
     """The latest learning rate, speed and memory, with device and precision."""
-    ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
-    steps = [e for e in detail.events if e["event"] == "steps"]
+    ready = next((event for event in reversed(detail.events) if event["event"] == "ready"), None)
+    steps = [event for event in detail.events if event["event"] == "steps"]
     if not ready or not steps:
         return ""
     last = steps[-1]
-    parts = [f"step {last['step']:,} of {ready['steps']:,}", f"learning rate {last['rate']:.1e}".replace("-", "−")]
-    if len(steps) > 1 and (seconds := last["time"] - steps[-2]["time"]) > 0:
-        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / seconds
-        parts.append(f"{examples:,.0f} examples/s")
+    parts = [f"step {last['step']:,} of {ready['steps']:,}"]
+    parts.append(f"learning rate {last['rate']:.1e}".replace("-", "−"))
+    if len(steps) > 1:
+        before = steps[-2]
+        seconds = last["time"] - before["time"]
+        if seconds > 0:
+            examples = (last["epoch"] - before["epoch"]) * ready["rows"] / seconds
+            parts.append(f"{examples:,.0f} examples/s")
     parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
     if last.get("memory_mb"):
         parts.append(f"{last['memory_mb']:,.0f} MB")
@@ -115,17 +120,23 @@ def pace(detail: RunDetail) -> str:
 def advice(detail: RunDetail) -> dict[str, Any] | None:
     """What to change after a short run that learned nothing: a sentence, and the settings to run it again with. None if
     there is nothing to say."""
-    result, ready = outcome(detail), next((e for e in detail.events if e["event"] == "ready"), None)
+    # 1. Is it short, and did it learn nothing?
+    result = outcome(detail)
+    ready = next((event for event in detail.events if event["event"] == "ready"), None)
     if result is None or ready is None or ready["steps"] > SHORT:
         return None
     task = BY_NAME[detail.run.task]
     floor = result.start if result.floor is None else result.floor
-    if not (result.best <= floor if task.higher else result.best >= floor):
+    learned_nothing = result.best <= floor if task.higher else result.best >= floor
+    if not learned_nothing:
         return None
+
+    # 2. So many more steps
     steps = max(ENOUGH_STEPS, LONGER * ready["steps"])
     epochs = float(ceil((detail.run.spec or {})["tuning"]["epochs"] * steps / ready["steps"]))
-    said = f"It learned nothing in {counted(ready['steps'], 'step')}."
-    return {"said": f"{said} {epochs:g} epochs make about {steps:,} steps.", "settings": {"epochs": epochs}}
+    sentences = [f"It learned nothing in {counted(ready['steps'], 'step')}."]
+    sentences.append(f"{epochs:g} epochs make about {steps:,} steps.")
+    return {"said": " ".join(sentences), "settings": {"epochs": epochs}}
 
 
 # Links to Explore
@@ -139,7 +150,7 @@ def links(detail: RunDetail) -> list[dict[str, str]]:
     own = explore_query(detail)
     after = {"against": "another checkpoint", "versus": f"run:{run.id}"}  # on the right, as changes read from the left
     targets = {"Open in Explore": own}
-    saved = [one.name for one in list_checkpoints(run.folder)]
+    saved = [checkpoint.name for checkpoint in list_checkpoints(run.folder)]
     start = f"run:{run.id}@0"  # if it is still on this disk
     steps = [name for name in saved if "@" in name and name != start]
     if can(run, "answers") and steps:
@@ -168,7 +179,8 @@ def explore_query(detail: RunDetail) -> dict[str, str]:
     if not pair and can(run, "two texts"):
         pair = OTHER
     query = {"view": "answer" if can(run, "answers") else "attention", "text": text}
-    query |= {"pair": pair} if pair else {}
+    if pair:
+        query["pair"] = pair
     return {**query, "checkpoint": f"run:{run.id}"}
 
 
@@ -176,11 +188,12 @@ def explore_query(detail: RunDetail) -> dict[str, str]:
 
 
 def results(detail: RunDetail, labels: Mapping[str, str]) -> dict[str, Any] | None:
-    """The metrics of the best checkpoint and its tables."""
+    """The metrics of the best checkpoint and its tables. *labels*: metric -> its name."""
     if detail.about is None:
         return None
     spec, metrics = detail.run.spec or {}, detail.about["metrics"]
-    count, said = spec.get("data", {}).get("dev"), ""
+    count = spec.get("data", {}).get("dev")  # validation rows
+    said = ""
     if isinstance(count, int) and BY_NAME[detail.run.task].metric == "accuracy":
         said = interval_sentence(metrics["accuracy"], count, labels["accuracy"])
     return {
@@ -218,8 +231,9 @@ def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | 
         return None
     if not wrong:
         return {"title": "", "said": "Every validation row was answered correctly.", "rows": []}
-    title = f"Wrong answers: {len(wrong):,} of {len(predictions):,} rows, the worst first"
-    return worst(wrong, title if any("right" in row for row in wrong) else "The rows with the highest loss")
+    if not any("right" in row for row in wrong):
+        return worst(wrong, "The rows with the highest loss")
+    return worst(wrong, f"Wrong answers: {len(wrong):,} of {len(predictions):,} rows, the worst first")
 
 
 def worst(predictions: Sequence[Mapping[str, Any]], title: str) -> dict[str, Any]:
@@ -244,18 +258,21 @@ def in_cell(row: Mapping[str, Any], gold: str, predicted: str) -> bool:
 
 
 def entity_type(tag: str) -> str:
-    """A tag without its B- or I-."""
-    return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"
+    """A tag without its B- or I-; O for none."""
+    if tag.startswith(("B-", "I-")):
+        return tag[2:]
+    return tag or "O"
 
 
 def text_columns(detail: RunDetail) -> list[Column]:
     """The columns of a new row: the texts that the task reads and its features; at least one text."""
     texts = [column for column in BY_NAME[detail.run.task].columns if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
-    features = [
-        Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(FEATURE_PREFIX)
-    ]
-    return (texts or [Column("text", "Text", "text")]) + features
+    columns = texts or [Column("text", "Text", "text")]
+    for name, column in mapping.items():
+        if name.startswith(FEATURE_PREFIX):
+            columns.append(Column(name, str(column), "feature"))
+    return columns
 
 
 def suite_result(run: Run) -> dict[str, Any]:
@@ -279,8 +296,14 @@ def comparable(service: RunService, run: Run, owner: str) -> list[Run]:
 
 
 def curve(detail: RunDetail) -> learning.Curve:
+    """The curve of a run of a task that is known here."""
     task = BY_NAME[detail.run.task]
-    return learning.Curve(detail.run.name, task.metric, task.metrics[task.metric], detail.events)
+    return learning.Curve(
+        name=detail.run.name,
+        metric=task.metric,
+        words=task.metrics[task.metric],
+        events=detail.events,
+    )
 
 
 def outcome(detail: RunDetail) -> compare.RunOutcome | None:
@@ -289,9 +312,13 @@ def outcome(detail: RunDetail) -> compare.RunOutcome | None:
     values = [value for _, value in drawn.evaluations]
     if len(values) < 2 or detail.run.state != "finished":
         return None
-    best = (max if task.higher else min)(values[1:])
-    floor = drawn.floor
-    return compare.RunOutcome(detail.run.name, best, values[0], floor[1] if floor else None)
+    select = max if task.higher else min
+    return compare.RunOutcome(
+        name=detail.run.name,
+        best=select(values[1:]),
+        start=values[0],
+        floor=drawn.floor.value if drawn.floor else None,
+    )
 
 
 def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] | None:
@@ -302,49 +329,60 @@ def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] 
     runs = [run for run in service.runs(owner) if run.group == detail.run.group]
     details = [service.detail(run.id, owner) for run in reversed(runs)]
     name = task.metrics[task.metric]
-    rows = [{"run": seed.run.name, "state": seed.run.state, name: best_value(seed, task.metric)} for seed in details]
-    outcomes = [result for seed in details if (result := outcome(seed))]
+    rows = []
+    outcomes = []  # of the finished ones
+    for seed in details:
+        result = outcome(seed)
+        value = ""
+        if result:
+            outcomes.append(result)
+            value = learning.format_metric(task.metric, result.best)
+        rows.append({"run": seed.run.name, "state": seed.run.state, name: value})
     said = say_seeds(outcomes, task.metric, name, higher=task.higher) if outcomes else ""
     return {"title": f"{len(details)} seeds", "said": said, "rows": rows}
 
 
 def say_seeds(outcomes: Sequence[compare.RunOutcome], metric: str, name: str, *, higher: bool) -> str:
+    """How the finished seeds differ. *name*: of the metric; *higher*: whether a higher value is better."""
     spread = compare.spread(outcomes, higher=higher)
-    mean, deviation = (learning.format_metric(metric, value) for value in (spread.mean, spread.deviation))
-    text = f"{name} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "
-    text += f"deviation). The best: {spread.best}."
+    mean = learning.format_metric(metric, spread.mean)
+    deviation = learning.format_metric(metric, spread.deviation)
+    sentences = [f"{name} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard deviation)."]
+    sentences.append(f"The best: {spread.best}.")
     if spread.collapsed:
-        text += f" Collapsed, no better than without learning: {', '.join(spread.collapsed)}. "
-        text += "This happens with small data sets; use the best run."
-    return text
-
-
-def best_value(detail: RunDetail, metric: str) -> str:
-    result = outcome(detail)
-    return learning.format_metric(metric, result.best) if result else ""
+        sentences.append(f"Collapsed, no better than without learning: {', '.join(spread.collapsed)}.")
+        sentences.append("This happens with small data sets; use the best run.")
+    return " ".join(sentences)
 
 
 def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> dict[str, Any]:
     """The settings that differ, and whether the difference between two runs is significant."""
-    names = [f"{other.run.name} ({other.run.id[:6]})" for other in (detail, *others)]
-    specs = [other.run.spec or {} for other in (detail, *others)]
-    differences = compare.differing_settings(dict(zip(names, specs, strict=True)))
-    own = service.predictions(detail)
-    verdicts = [
-        verdict(names[0], name, own, service.predictions(other)) for name, other in zip(names[1:], others, strict=True)
-    ]
+    own_name = name_with_id(detail)
+    own_predictions = service.predictions(detail)
+    specs = {own_name: detail.run.spec or {}}
+    verdicts = []
+    for other in others:
+        name = name_with_id(other)
+        specs[name] = other.run.spec or {}
+        verdicts.append(verdict(own_name, name, own_predictions, service.predictions(other)))
+    differences = compare.differing_settings(specs)
     said = verdicts if differences else ["The settings are the same.", *verdicts]
     return {"title": "Side by side", "said": said, "rows": differences}
 
 
+def name_with_id(detail: RunDetail) -> str:
+    return f"{detail.run.name} ({detail.run.id[:6]})"
+
+
 def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
-    """Two runs compared row by row, in a sentence."""
-    found = compare.compare_rows(own, others)
-    if found is None:
+    """Two runs compared row by row, in a sentence. *own*, *others*: their predictions."""
+    paired = compare.compare_rows(own, others)
+    if paired is None:
         return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
-    what = compare.MEASURES[found.measure]
-    values = " and ".join(learning.format_metric(found.measure, value) for value in (found.first, found.second))
-    better = f"{second} is better on {found.better:,} of {found.rows:,} rows and worse on {found.worse:,}"
-    sure = "more than chance" if found.p < 0.05 else "this may be chance"
-    p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
-    return f"{what}: {values}; {better}. Paired bootstrap: {p}, {sure}."
+    what = compare.MEASURES[paired.measure]
+    first_value = learning.format_metric(paired.measure, paired.first)
+    second_value = learning.format_metric(paired.measure, paired.second)
+    better = f"{second} is better on {paired.better:,} of {paired.rows:,} rows and worse on {paired.worse:,}"
+    p = f"p = {paired.p:.3f}" if paired.p >= 0.001 else "p < 0.001"
+    sure = "more than chance" if paired.p < 0.05 else "this may be chance"
+    return f"{what}: {first_value} and {second_value}; {better}. Paired bootstrap: {p}, {sure}."

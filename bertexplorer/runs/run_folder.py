@@ -75,7 +75,8 @@ def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
     except FileNotFoundError:
         return [], since
     complete = block[: block.rfind(b"\n") + 1]
-    return [event for line in complete.splitlines() if (event := parse_event(line))], since + len(complete)
+    events = [parse_event(line) for line in complete.splitlines()]
+    return [event for event in events if event], since + len(complete)
 
 
 def merge_events(events: Iterable[Event]) -> list[Event]:
@@ -94,6 +95,7 @@ def history(folder: Path) -> list[Event]:
 
 
 def parse_event(line: bytes) -> Event | None:
+    """The event on *line* of events.jsonl; None if it is invalid."""
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -110,6 +112,10 @@ def read(folder: Path, job: Job | None = None) -> Run:
     new_events = recent_events(folder, job.since) if job.since else events
     progress, seconds_left = estimate_progress(events)
     state = state_of(folder, job, live, new_events)
+    if state in ACTIVE_STATES:
+        message = activity(folder, state, new_events)
+    else:
+        message = message_of(job, state, new_events)
     return Run(
         **asdict(job),
         folder=folder,
@@ -118,7 +124,7 @@ def read(folder: Path, job: Job | None = None) -> Run:
         progress=1.0 if state == "finished" else progress,
         step=events[-1]["step"] if events else 0,
         seconds_left=seconds_left if state == "running" else None,
-        message=activity(folder, state, new_events) if state in ACTIVE_STATES else message_of(job, state, new_events),
+        message=message,
     )
 
 
@@ -127,19 +133,23 @@ def recent_events(folder: Path, since: int) -> list[Event]:
     path = folder / "events.jsonl"
     size = path.stat().st_size if path.is_file() else 0
     begin = max(since, size - TAIL_BYTES)
-    events = read_events(folder, begin)[0]  # an incomplete line at the start is skipped
-    return merge_events(events if events or begin <= since else read_events(folder, since)[0])
+    events, _ = read_events(folder, begin)  # an incomplete line at the start is skipped
+    if not events and begin > since:  # the last line alone is longer
+        events, _ = read_events(folder, since)
+    return merge_events(events)
 
 
 def state_of(folder: Path, job: Job, live: bool, events: Sequence[Event]) -> str:
+    """The state of a run (see Run). *live*: whether it has a process; *events*: those since it was last queued."""
     if job.wanted == "deleted":
         return "deleted"
     last = events[-1]["event"] if events else ""
     if live:
         if job.wanted == "stop" or (folder / "stop").exists():
             return "stopping"
-        ending = last in FINAL_EVENTS and job.wanted != ""  # its process, the one that was last queued, is about to end
-        return "running" if ending or (last and last not in FINAL_EVENTS) else "starting"
+        is_ending = last in FINAL_EVENTS and job.wanted != ""  # its process, the one that was last queued
+        is_under_way = last and last not in FINAL_EVENTS
+        return "running" if is_ending or is_under_way else "starting"
     if job.wanted == "queued":
         return "queued"
     if last in FINAL_EVENTS:
@@ -151,32 +161,38 @@ def state_of(folder: Path, job: Job, live: bool, events: Sequence[Event]) -> str
 
 def estimate_progress(events: Sequence[Event]) -> tuple[float, float | None]:
     """(share done, seconds left at the recent pace), from the events that have a share."""
-    start = max((i for i, event in enumerate(events) if event["event"] in ("begun", "resumed")), default=0)
-    points = [
-        (i, event["time"], event["share"])
-        for i, event in enumerate(events)
-        if is_number(event.get("share")) and is_number(event.get("time"))
-    ]
-    share = min(1.0, max(0.0, points[-1][2])) if points else 0.0
-    recent = [(time, share) for i, time, share in points if i >= start]
+    share = 0.0
+    recent: list[tuple[float, float]] = []  # time and share since the run was last begun or resumed
+    for event in events:
+        if event["event"] in ("begun", "resumed"):
+            recent = []
+        if is_number(event.get("share")) and is_number(event.get("time")):
+            share = min(1.0, max(0.0, event["share"]))
+            recent.append((event["time"], event["share"]))
     if len(recent) < 2:
         return share, None
-    seconds, gain = recent[-1][0] - recent[0][0], recent[-1][1] - recent[0][1]
+    (first_time, first_share), (last_time, last_share) = recent[0], recent[-1]
+    seconds, gain = last_time - first_time, last_share - first_share
     if gain <= 0 or seconds <= 0:
         return share, None
     return share, seconds / gain * (1 - share)
 
 
 def is_number(value: Any) -> bool:
+    """Whether it is one, and not NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
 def message_of(job: Job, state: str, events: Sequence[Event]) -> str:
+    """Why a run without a process is in its *state*, for people."""
     if state == "failed":
         return one_line(str(events[-1].get("error", "")), 500) or "The run failed without an error message."
     if state == "interrupted":
-        return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
-    return job.cause if state in ("stopped", "queued") else ""
+        cause = job.cause or "Its process ended without a message."
+        return f"{cause} Resume continues from its last commit."
+    if state in ("stopped", "queued"):
+        return job.cause
+    return ""
 
 
 def activity(folder: Path, state: str, events: Sequence[Event]) -> str:
@@ -204,22 +220,32 @@ def last_output(folder: Path) -> str:
             lines = file.read().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return ""
-    messages = [line for line in lines if line.strip() and line[0] not in " \t" and not line.startswith("Traceback (")]
+    messages = []
+    for line in lines:
+        of_traceback = line.startswith((" ", "\t", "Traceback ("))
+        if line.strip() and not of_traceback:
+            messages.append(line)
     return one_line(" / ".join(line[-300:] for line in messages[-3:]), 600)
 
 
 def one_line(text: str, max_length: int = MAX_NAME) -> str:
     """*text* as one line of at most *max_length* characters, all printable."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * max_length]).split())[:max_length]
+    printable = "".join(sign if sign.isprintable() else " " for sign in text[: 10 * max_length])
+    return " ".join(printable.split())[:max_length]
 
 
 def remaining_seconds(run: Run) -> float:
-    """0 if unknown."""
-    return run.seconds_left if run.seconds_left is not None else run.seconds * (1 - run.progress)
+    """Of a run that is not finished, by its pace, else by the estimate of its duration; 0 if unknown."""
+    if run.seconds_left is not None:
+        return run.seconds_left
+    return run.seconds * (1 - run.progress)
 
 
 def ordinal(n: int) -> str:
-    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    """Such as 2nd or 11th."""
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    if n % 100 in (11, 12, 13):
+        suffix = "th"
     return f"{n:,}{suffix}"
 
 
@@ -227,4 +253,6 @@ def duration(seconds: float) -> str:
     """*seconds* for people, such as about 4 min."""
     if seconds < 60:
         return "less than a minute"
-    return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
+    if seconds < 5_400:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.0f} h"

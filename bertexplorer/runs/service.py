@@ -62,6 +62,7 @@ class RunService:
         self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
+        """End the supervisor and release the folder. Runs continue."""
         self.supervisor.close()
         self.jobs.close()
 
@@ -144,17 +145,20 @@ class RunService:
         return self.jobs.run(id, owner)
 
     def again(self, id: str, owner: str, values: Mapping[str, Any], key: str = "") -> Run:
-        """Start a run again from the beginning, as a new run, with other *values* of Tuning."""
+        """Start a run again from the beginning, as a new run, with other *values* of Tuning. Raises ExplorerError for
+        invalid ones, and if the run has none to change."""
         self.quota.check(owner)
         run = self.jobs.run(id, owner)
         spec = run.spec or {}
         if values and "tuning" not in spec:
             raise ExplorerError(f"{run.name} has no settings of fine-tuning to change. Run it again without settings.")
-        tuning = asdict(build(Tuning, {**spec["tuning"], **values})) if values else None
-        check_reports((tuning or spec.get("tuning", {})).get("report_to", ""), self.settings.local)
-        return self.jobs.retry(id, owner, key=key, tuning=tuning)
+        changed = asdict(build(Tuning, {**spec["tuning"], **values})) if values else None
+        tuning = changed or spec.get("tuning", {})
+        check_reports(tuning.get("report_to", ""), self.settings.local)
+        return self.jobs.retry(id, owner, key=key, tuning=changed)
 
     def rename(self, id: str, owner: str, name: str) -> Run:
+        """The run *id* under another *name*. Raises ExplorerError as `Jobs.rename` does."""
         run = self.jobs.run(id, owner)
         return run if run.name == name else self.jobs.rename(id, owner, name, run.version)
 
@@ -167,7 +171,11 @@ class RunService:
         run = self.jobs.run(id, owner)
         best, about = read_best(run, "task.json")
         return RunDetail(
-            run, run_folder.history(run.folder), json.loads(about) if best else None, best, example_of(best)
+            run=run,
+            events=run_folder.history(run.folder),
+            about=json.loads(about) if best else None,
+            best=best,
+            example=example_of(best),
         )
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
@@ -199,8 +207,10 @@ def example_of(best: Path | None) -> dict[str, Any]:
             first = list(islice(lines, FIRST_ROWS))
     except FileNotFoundError:  # a better checkpoint has replaced it
         return {}
-    rows = [json.loads(line) for line in first]
-    return next((row for line, row in zip(first, rows, strict=True) if len(line) < SHORT), {})
+    for line in first:
+        if len(line) < SHORT:
+            return dict(json.loads(line))
+    return {}
 
 
 def read_best(run: Run, name: str) -> tuple[Path | None, str]:

@@ -45,7 +45,7 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 def begin(
     jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[NumberedRow], scoring: Scoring, name: str
 ) -> Run:
-    """Queue a run. Raises ExplorerError for too many rows."""
+    """Queue a run of *owner*, called *name*. Raises ExplorerError for too many rows."""
     suite_folder.check_size(rows)
     spec = {
         "format": 1,
@@ -63,6 +63,7 @@ def begin(
 
 
 def write_rows(folder: Path, rows: Sequence[NumberedRow]) -> None:
+    """Write *folder*/data/rows.jsonl."""
     (folder / "data").mkdir()
     lines = "".join(json.dumps(list(row), ensure_ascii=False, default=str) + "\n" for row in rows)
     (folder / "data" / "rows.jsonl").write_text(lines, "utf-8")
@@ -134,7 +135,9 @@ def result(folder: Path) -> tuple[dict[str, Any] | None, str]:
     """(the figure as it was stored, the sentence) of a finished run; (None, "") before. Runs of an earlier version
     stored plotly's JSON, others marks."""
     shown = stored_result(folder)
-    return (shown["figure"], str(shown["said"])) if shown else (None, "")
+    if not shown:
+        return None, ""
+    return shown["figure"], str(shown["said"])
 
 
 def page(
@@ -143,29 +146,39 @@ def page(
     """*count* of the matching cases from *start* on, each with the address that opens it; category "" matches all.
     *beside*: another suite of the same rows, whose answers are added. Runs of an earlier version stored only the most
     wrong cases. Raises ExplorerError before a run has finished, and if the other one has other rows."""
-    shown, checkpoint = stored_result(run.folder), str((run.spec or {}).get("checkpoint", ""))
+    shown = stored_result(run.folder)
+    checkpoint = str((run.spec or {}).get("checkpoint", ""))
     if not shown:
         raise ExplorerError("The run has not finished, so it has no cases yet. Wait for it.")
-    theirs, compared = other_answers(run, beside) if beside else ({}, {})
-    categories: dict[str, int] = {}
-    offsets: list[tuple[float, int]] = []
-    rows: list[dict[str, Any]] = []
+    theirs: dict[int, dict[str, Any]] = {}
+    compared: dict[str, Any] = {}
+    if beside:
+        theirs, compared = other_answers(run, beside)
+
     with table(run.folder, shown) as lines:
-        at = 0
+        # 1. Where the matching cases are in the file
+        categories: dict[str, int] = {}  # category -> cases
+        offsets: list[tuple[float, int]] = []  # key of the order, byte
+        offset = 0
         for line in lines:
             row = json.loads(line)
             categories[row["category"]] = categories.get(row["category"], 0) + 1
-            if matches(row, which, theirs) and (not category or row["category"] == category):
-                offsets.append((KEYS[order](row), at))
-            at += len(line)
-        for _, at in sorted(offsets)[start : start + count]:
-            lines.seek(at)
+            if matches(row, which, theirs) and category in ("", row["category"]):
+                offsets.append((KEYS[order](row), offset))
+            offset += len(line)
+
+        # 2. Those that are asked for
+        rows: list[dict[str, Any]] = []
+        for _, offset in sorted(offsets)[start : start + count]:
+            lines.seek(offset)
             row = json.loads(lines.readline())
             others = [theirs.get(row["line"])] if beside else []
             rows.append({**row, "others": others, "link": link(row["state"], checkpoint)})
+
+    headings = {"title": shown.get("title", "Wrong cases" if "wrong" in shown else "Cases")}
+    if "columns" in shown:
+        headings["columns"] = shown["columns"]
     counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
-    title = shown.get("title", "Wrong cases" if "wrong" in shown else "Cases")
-    headings = {"title": title, **({"columns": shown["columns"]} if "columns" in shown else {})}
     return {**headings, **counts, "score": shown.get("score", ""), **compared, "rows": rows}
 
 
@@ -182,28 +195,29 @@ def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dic
 
     if not stored_result(beside.folder):
         raise ExplorerError(f"{beside.name} is not a finished suite. Choose one of the same rows.")
-    ours, theirs = (suite_folder.read_suite(each.folder) for each in (run, beside))
+    ours = suite_folder.read_suite(run.folder)
+    theirs = suite_folder.read_suite(beside.folder)
     if not suite_folder.comparable(ours.spec, theirs.spec):
         raise ExplorerError(f"{beside.name} scored other rows, or by another method. Choose a suite of the same rows.")
     test, _ = suite_folder.compare_suites(ours, theirs)
-    answers = {
-        line: {"answer": case["answer"], "right": case["right"] == "True", "score": round(float(case["score"]), 3)}
-        for line, case in theirs.cases.items()
-    }
+    answers = {}
+    for line, case in theirs.cases.items():
+        score = round(float(case["score"]), 3)
+        answers[line] = {"answer": case["answer"], "right": case["right"] == "True", "score": score}
     return answers, {"sides": [beside.name], "said": say_test(test, "cases")}
 
 
 def comparable_runs(run: Run, runs: Sequence[Run]) -> list[Run]:
     """Those of *runs* that are other finished suites of the same rows."""
     spec = suite_folder.suite_spec(run.folder / "suite")
-    return [
-        other
-        for other in runs
-        if other.id != run.id
-        and other.task == KIND
-        and stored_result(other.folder)
-        and suite_folder.comparable(spec, suite_folder.suite_spec(other.folder / "suite"))
-    ]
+    comparable = []
+    for other in runs:
+        is_other_suite = other.id != run.id and other.task == KIND
+        if is_other_suite and stored_result(other.folder):
+            other_spec = suite_folder.suite_spec(other.folder / "suite")
+            if suite_folder.comparable(spec, other_spec):
+                comparable.append(other)
+    return comparable
 
 
 def table(folder: Path, shown: dict[str, Any]) -> BinaryIO:
@@ -217,6 +231,5 @@ def link(state: dict[str, Any], checkpoint: str) -> str:
     """The address of Explore on the *state* of a case."""
     defaults = DEFAULTS[state["view"]]
     options = {**defaults, **state.get("options", {})}
-    return "./" + to_link(
-        dataclasses.replace(State("", checkpoint=checkpoint), **{**state, "options": options}), defaults
-    )
+    explored = dataclasses.replace(State("", checkpoint=checkpoint), **{**state, "options": options})
+    return f"./{to_link(explored, defaults)}"

@@ -67,25 +67,31 @@ class SuiteFolder:
     def run(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Progress]:
         """Score the remaining cases until *stopped* returns True. The batches are those of an uninterrupted run, so the
         numbers are the same. Raises ExplorerError if the folder contains another suite, or another process uses it."""
-        lock = self.acquire_lock()
-        with lock:
-            done = self.truncate_to_batches()
-            started, already_done = time.monotonic(), done
+        with self.acquire_lock():
+            # 1. What earlier runs have done
+            done = already_done = self.truncate_to_batches()
+            started = time.monotonic()
             yield Progress(done, len(self.cases), None)
+
+            # 2. Batch by batch
             while done < len(self.cases) and not stopped():
                 chunk = self.cases[done : done + CHUNK]
                 self.append([to_json(outcome) for outcome in self.scorer.outcomes(chunk)])
                 done += len(chunk)
                 seconds_per_case = (time.monotonic() - started) / (done - already_done)
                 yield Progress(done, len(self.cases), seconds_per_case * (len(self.cases) - done))
+
+            # 3. The tables
             if done == len(self.cases):
                 result = self.result()
                 write_atomically(self.folder / "cases.csv", as_csv(export_rows(result)))
                 write_atomically(self.folder / "summary.csv", as_csv(summary_rows(result)))
 
     def acquire_lock(self) -> Any:
-        """Lock the folder until the returned file is closed, and write spec.json."""
-        path, existing = self.folder / "spec.json", self.spec
+        """Lock the folder until the returned file is closed, and write spec.json. Raises ExplorerError if it contains
+        another suite, or another process uses it."""
+        path = self.folder / "spec.json"
+        existing = self.spec
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = locks.acquire(self.folder / "lock")
@@ -95,7 +101,8 @@ class SuiteFolder:
             raise ExplorerError(f"{self.folder} cannot be used: {error}. Give another folder.") from error
         if lock is None:
             raise ExplorerError(f"Another process is working in {self.folder}. Wait for it, or give another folder.")
-        if different := [name for name in self.spec if existing.get(name) != self.spec[name]]:
+        different = [name for name in self.spec if existing.get(name) != self.spec[name]]
+        if different:
             lock.close()
             raise ExplorerError(
                 f"{self.folder} contains a suite with other {', '.join(different)}. Give another folder."
@@ -105,19 +112,23 @@ class SuiteFolder:
 
     def truncate_to_batches(self) -> int:
         """Return how many cases were scored in complete batches, and remove the lines that a crash left after them."""
-        lines = self.file.read_bytes().split(b"\n")[:-1] if self.file.is_file() else []
-        done = len(lines) if len(lines) == len(self.cases) else len(lines) // CHUNK * CHUNK
-        if self.file.is_file():
-            os.truncate(self.file, sum(len(line) + 1 for line in lines[:done]))
+        if not self.file.is_file():
+            return 0
+        lines = self.file.read_bytes().split(b"\n")[:-1]
+        done = len(lines)
+        if done != len(self.cases):
+            done = done // CHUNK * CHUNK
+        os.truncate(self.file, sum(len(line) + 1 for line in lines[:done]))
         return done
 
     def append(self, outcomes: Sequence[dict[str, Any]]) -> None:
+        """Write *outcomes* through to disk. Raises ExplorerError if it is full."""
+        lines = [json.dumps(outcome, ensure_ascii=False) + "\n" for outcome in outcomes]
         try:
-            with self.file.open("ab") as out:
-                lines = [json.dumps(outcome, ensure_ascii=False) + "\n" for outcome in outcomes]
-                out.write("".join(lines).encode())
-                out.flush()
-                os.fsync(out.fileno())
+            with self.file.open("ab") as file:
+                file.write("".join(lines).encode())
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise ExplorerError(f"{self.file} cannot be written: {error.strerror}. Make room, and resume.") from error
 
@@ -128,7 +139,10 @@ class SuiteFolder:
         with self.file.open(encoding="utf-8") as lines:
             for case, line in zip(self.cases, lines, strict=False):
                 outcome = from_json(case, json.loads(line))
-                (outcomes if isinstance(outcome, CaseOutcome) else unusable).append(outcome)  # type: ignore[arg-type]
+                if isinstance(outcome, CaseOutcome):
+                    outcomes.append(outcome)
+                else:
+                    unusable.append(outcome)
         chance = self.scorer.guess([outcome.case for outcome in outcomes])
         left = len(self.cases) - len(outcomes) - (len(unusable) - len(self.unusable))
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
@@ -136,7 +150,9 @@ class SuiteFolder:
 
 def check_size(rows: Sequence[NumberedRow]) -> None:
     """Raises ExplorerError for too many rows."""
-    if (count := len(split_readable(rows)[0])) > MAX_ROWS:
+    readable, _ = split_readable(rows)
+    count = len(readable)
+    if count > MAX_ROWS:
         raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
 
 
@@ -148,7 +164,10 @@ def to_json(outcome: CaseOutcome | RowProblem) -> dict[str, Any]:
 
 
 def from_json(case: Case, fields: dict[str, Any]) -> CaseOutcome | RowProblem:
-    return RowProblem(case.line, fields["problem"]) if "problem" in fields else CaseOutcome(case, **fields)
+    """The outcome of *case* from what `to_json` made of it."""
+    if "problem" in fields:
+        return RowProblem(case.line, fields["problem"])
+    return CaseOutcome(case, **fields)
 
 
 def write_atomically(file: Path, content: str) -> None:

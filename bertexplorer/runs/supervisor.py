@@ -121,6 +121,7 @@ class JobSupervisor:
         return run
 
     def work(self) -> None:
+        """The loop of the thread."""
         while not self.closing.is_set():
             try:
                 self.tick()
@@ -132,7 +133,9 @@ class JobSupervisor:
         """Record ended runs, stop those that should stop, start the next."""
         slots = self.launcher.slots if self.slots is None else self.slots
         self.jobs.slots = max(1, slots)
-        busy = sum([self.is_running(job) for job in self.jobs.started()])  # without the lock: a cluster may answer late
+        busy = 0
+        for job in self.jobs.started():  # without the lock: a cluster may answer late
+            busy += self.is_running(job)
         with self.jobs.lock:
             for job in self.jobs.queued():
                 if busy >= slots:
@@ -159,8 +162,9 @@ class JobSupervisor:
         explained = state in run_folder.FINAL_EVENTS  # by its last event, or it was asked to stop
         cause = self.causes.setdefault(job.id, "" if explained else explain_end(code, folder))
         self.jobs.mark_ended(job.id, cause)  # raises while the disk is full
-        for by_id in (self.children, self.stopped_at, self.causes):
-            by_id.pop(job.id, None)
+        self.children.pop(job.id, None)
+        self.stopped_at.pop(job.id, None)
+        self.causes.pop(job.id, None)
         return False
 
     def request_stop(self, id: str, folder: Path) -> None:
@@ -173,13 +177,12 @@ class JobSupervisor:
 
     def start(self, job: Job) -> bool:
         """Start the process of a queued run, unless it has one already or has ended, as a server may have died after
-        starting it and before recording that."""
+        starting it and before recording that. Returns whether it counts as started."""
         folder = self.jobs.folder_of(job)
         try:
-            if (
-                not run_folder.is_alive(folder)
-                and run_folder.read(folder, replace(job, wanted="going")).state not in run_folder.FINAL_EVENTS
-            ):
+            is_alive = run_folder.is_alive(folder)
+            has_ended = run_folder.read(folder, replace(job, wanted="going")).state in run_folder.FINAL_EVENTS
+            if not is_alive and not has_ended:
                 self.children[job.id] = self.launcher.start(self.command, folder)
         except OSError as error:
             self.jobs.mark_started(job.id)
@@ -226,9 +229,14 @@ def spawn(
 def send_signal(folder: Path, number: int) -> None:
     """Send a signal to the process of a run, if a server started it and the pid is still that process. SIGKILL also
     goes to its children."""
-    if pid := locks.holder_pid(folder / "process"):
-        with suppress(ProcessLookupError):
-            (os.killpg if number == signal.SIGKILL else os.kill)(pid, number)
+    pid = locks.holder_pid(folder / "process")
+    if not pid:
+        return
+    with suppress(ProcessLookupError):
+        if number == signal.SIGKILL:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
 
 
 def explain_end(code: int | None, folder: Path) -> str:

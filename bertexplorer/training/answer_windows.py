@@ -1,6 +1,6 @@
 """Windows: a question and a part of its passage, enough of them to read the whole passage; and their best spans."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,23 +18,22 @@ NOWHERE = (0, 0)  # the answer of a window that does not contain one: [CLS] (Dev
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """A passage as ids, with the characters of each: *starts* up to, not including, *ends*."""
+    """A passage as ids."""
 
     ids: list[int]
-    starts: Int[np.ndarray, " n"]
-    ends: Int[np.ndarray, " n"]
+    starts: Int[np.ndarray, " n"]  # the first character of each
+    ends: Int[np.ndarray, " n"]  # the one after its last
 
 
 class Window(NamedTuple):
-    """The part of a passage in an Item: its tokens *first* up to, not including, *after*, at position *at* of the item.
-    *answer*: the first and last token of the answer in the item."""
+    """The part of a passage that an Item holds; the Item's target."""
 
-    question: int
+    question: int  # index of the question
     passage: Passage
-    first: int
-    after: int
-    at: int
-    answer: tuple[int, int]
+    first: int  # its first token in the passage
+    after: int  # the token after its last
+    at: int  # position of its first token in the item
+    answer: tuple[int, int]  # the first and last token of the answer in the item, or NOWHERE
 
 
 class Frame(NamedTuple):
@@ -47,10 +46,10 @@ class Frame(NamedTuple):
 
 
 def frame(tokenizer: Tokenizer) -> Frame:
-    """The Frame of a tokenizer, read from a pair of letters."""
+    """The Frame of a tokenizer, read from a pair of letters. Raises ExplorerError if it reads no pairs."""
     tokenizer.check_pairs()
     encoding = tokenizer.backend.encode("a", "b")
-    sides: list[int | None] = encoding.sequence_ids
+    sides: list[int | None] = encoding.sequence_ids  # 0 and 1 at the tokens of the letters, None at special ones
     first_start, second_start = sides.index(0), sides.index(1)
     first_end, second_end = (len(sides) - sides[::-1].index(side) for side in (0, 1))
     positions = (0, first_start, first_end, second_start, min(second_end, len(sides) - 1))
@@ -61,50 +60,58 @@ def frame(tokenizer: Tokenizer) -> Frame:
 
 @dataclass(frozen=True)
 class WindowCutter:
-    """Cuts windows of at most *max_tokens* tokens, *question* of them for the question, a *stride* apart. The stride is
-    reduced so that every answer of up to *longest* tokens fits in some window, but not below half a window."""
+    """Cuts windows. Their stride is reduced so that every answer of up to *longest* tokens fits in some window, but not
+    below half a window."""
 
     tokenizer: Tokenizer
-    max_tokens: int
-    question: int
-    stride: int
-    longest: int
+    max_tokens: int  # of a window
+    question: int  # at most so many of them for the question
+    stride: int  # tokens from one window to the next
+    longest: int  # tokens of an answer
 
     def items(
         self, pairs: Sequence[tuple[str, str]], answers: Sequence[GoldAnswer | None] | None = None
     ) -> list[list[Item]]:
-        """The windows of each (question, passage). Each text is tokenised once, however many pairs contain it."""
+        """The windows of each of *pairs*, of a question and a passage. Each text is tokenised once, however many pairs
+        contain it. *answers*: one of each pair, None for no answer."""
+        # 1. The texts as tokens
         around = frame(self.tokenizer)
-        special = sum(map(len, around[:3]))
-        questions = {text: encoding.ids for text, encoding in self.encode(pair[0] for pair in pairs).items()}
-        passages = {
-            text: read_passage(text, encoding) for text, encoding in self.encode(pair[1] for pair in pairs).items()
-        }
+        special = len(around.before) + len(around.between) + len(around.after)
+        questions = self.encode(question for question, _ in pairs)
+        contexts = self.encode(context for _, context in pairs)
+        passages = {context: read_passage(context, encoding) for context, encoding in contexts.items()}
+
+        # 2. Pair by pair
         answers = answers if answers is not None else [None] * len(pairs)
         items = []
         for number, ((question, context), answer) in enumerate(zip(pairs, answers, strict=True)):
-            ids = questions[question][: min(self.question, (self.max_tokens - special) // 2)]
+            all_ids = questions[question].ids
+            ids = all_ids[: min(self.question, (self.max_tokens - special) // 2)]
             passage = passages[context]
+            span = token_span(passage, answer) if answer else None
             room = self.max_tokens - special - len(ids)
             at = len(around.before) + len(ids) + len(around.between)
-            span = token_span(passage, answer) if answer else None
             windows = []
             for first, after in self.cuts(len(passage.ids), room):
                 parts = (around.before, ids, around.between, passage.ids[first:after], around.after)
-                segments = [s for s, part in zip(around.segments, parts, strict=True) for _ in part]
+                window_ids: list[int] = []
+                segments: list[int] = []
+                for part, segment in zip(parts, around.segments, strict=True):
+                    window_ids += part
+                    segments += [segment] * len(part)
                 position = NOWHERE
                 if span and first <= span[0] and span[1] < after:
                     position = (span[0] - first + at, span[1] - first + at)
-                window = Window(number, passage, first, after, at, position)
-                window_ids = [i for part in parts for i in part]
-                windows.append(Item(window_ids, segments, window, len(questions[question]) - len(ids)))
+                window = Window(number, passage, first=first, after=after, at=at, answer=position)
+                windows.append(Item(window_ids, segments, target=window, left_out=len(all_ids) - len(ids)))
             items.append(windows)
         return items
 
-    def encode(self, texts: Any) -> dict[str, Any]:
-        """Each distinct text as tokens, without special tokens."""
+    def encode(self, texts: Iterable[str]) -> dict[str, Any]:
+        """Each distinct text -> its tokenizers.Encoding without special tokens."""
         distinct = list(dict.fromkeys(texts))
-        return dict(zip(distinct, self.tokenizer.backend.encode_batch(distinct, add_special_tokens=False), strict=True))
+        encodings = self.tokenizer.backend.encode_batch(distinct, add_special_tokens=False)
+        return dict(zip(distinct, encodings, strict=True))
 
     def cuts(self, tokens: int, room: int) -> list[tuple[int, int]]:
         """(first, after) of each window over a passage of *tokens*; each window holds *room* of them."""
@@ -115,9 +122,14 @@ class WindowCutter:
 
 def read_passage(text: str, encoding: Any) -> Passage:
     """A tokenised passage. Some byte-level tokenizers count the space before a word as part of it; here it is not."""
-    bounds = np.array(encoding.offsets, int).reshape(-1, 2)
-    starts = [start + (len(piece) - len(piece.lstrip())) for start, end in bounds for piece in [text[start:end]]]
-    return Passage(encoding.ids, np.minimum(np.array(starts, int), bounds[:, 1]), bounds[:, 1])
+    starts = []
+    ends = []
+    for start, end in encoding.offsets:
+        token = text[start:end]
+        indent = len(token) - len(token.lstrip())
+        starts.append(min(start + indent, end))
+        ends.append(end)
+    return Passage(encoding.ids, np.array(starts, int), np.array(ends, int))
 
 
 def token_span(passage: Passage, answer: GoldAnswer) -> tuple[int, int] | None:

@@ -26,12 +26,18 @@ def calibration_bins(confidence: Float[np.ndarray, " n"], right: Bool[np.ndarray
     for i in range(BINS):
         inside = bin_of == i
         if inside.any():
-            bins.append(Bin(i / BINS, float(confidence[inside].mean()), float(right[inside].mean()), int(inside.sum())))
+            tenth = Bin(
+                start=i / BINS,
+                confidence=float(confidence[inside].mean()),
+                accuracy=float(right[inside].mean()),
+                examples=int(inside.sum()),
+            )
+            bins.append(tenth)
     return bins
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:
     """The expected calibration error (Guo et al., 2017, On Calibration of Modern Neural Networks): the mean distance of
     a bin's confidence from its accuracy, each bin weighted by its answers."""
-    total = sum(one.examples for one in bins)
-    return sum(one.examples * abs(one.accuracy - one.confidence) for one in bins) / total
+    total = sum(tenth.examples for tenth in bins)
+    return sum(tenth.examples * abs(tenth.accuracy - tenth.confidence) for tenth in bins) / total

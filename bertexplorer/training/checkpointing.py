@@ -16,7 +16,8 @@ MANIFEST = "manifest.json"
 
 
 def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int = 2) -> Path:
-    """Have *write* fill a folder, then move it to *folder*/*name* atomically. The last *keep* commits are kept.
+    """Have *write* fill a folder, then move it atomically to *folder*/*name*, which is returned. The last *keep*
+    commits are kept, the others deleted.
 
     Earlier commits stay readable whatever happens. Raises ExplorerError if the disk is full."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,12 +25,18 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
     shutil.rmtree(partial, ignore_errors=True)
     target = folder / name
     try:
+        # 1. The files, and a manifest of them
         partial.mkdir()
         write(partial)
-        files = sorted(p for p in partial.rglob("*") if p.is_file())
-        sums = {str(p.relative_to(partial)): {"sha256": digest(p), "bytes": p.stat().st_size} for p in files}
-        (partial / MANIFEST).write_text(json.dumps(sums, indent=1), "utf-8")
-        for path in [*files, partial / MANIFEST, *(p for p in partial.rglob("*") if p.is_dir()), partial]:
+        manifest = {}
+        for path in sorted(partial.rglob("*")):
+            if path.is_file():
+                name_inside = str(path.relative_to(partial))
+                manifest[name_inside] = {"sha256": digest(path), "bytes": path.stat().st_size}
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), "utf-8")
+
+        # 2. Through to disk, and into place
+        for path in [*partial.rglob("*"), partial]:
             flush(path)
         shutil.rmtree(target, ignore_errors=True)  # a commit of the same step from before a crash
         os.replace(partial, target)
@@ -41,8 +48,12 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
             f"The checkpoint {name} could not be written to {folder} ({reason}). Make room and resume; the earlier "
             "checkpoints are intact."
         ) from error
-    for old in set(folder.iterdir()) - set(list_commits(folder)[-keep:]):  # also folders that a crash left half written
-        shutil.rmtree(old, ignore_errors=True)
+
+    # 3. Without what is too old, or was left half written by a crash
+    newest = list_commits(folder)[-keep:]
+    for path in list(folder.iterdir()):
+        if path not in newest:
+            shutil.rmtree(path, ignore_errors=True)
     return target
 
 
@@ -56,6 +67,7 @@ def flush(path: Path) -> None:
 
 
 def digest(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
     checksum = sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -71,8 +83,8 @@ def list_commits(folder: Path) -> list[Path]:
 def find_fault(folder: Path) -> str:
     """Describe the first fault of a commit; "" if every file has the contents recorded in the manifest."""
     try:
-        sums = json.loads((folder / MANIFEST).read_text("utf-8"))
-        for name, entry in sums.items():
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        for name, entry in manifest.items():
             path = folder / name
             if not path.is_file():
                 return f"{name} is missing"

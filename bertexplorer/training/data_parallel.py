@@ -8,7 +8,7 @@ import copy
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -27,9 +27,11 @@ def is_secondary_process() -> bool:
 
 
 class Distributed:
-    """The process as started by `accelerate launch`; otherwise a single process on the best device."""
+    """The process as started by `accelerate launch`; otherwise a single process on the best device. Each method that
+    sums or waits must be called by all processes."""
 
     def __init__(self) -> None:
+        """Raises ExplorerError if accelerate is not installed."""
         need("train", "Fine-tuning")
         from accelerate import Accelerator
 
@@ -58,7 +60,16 @@ class Distributed:
         return bool(total.item())
 
     def wait(self) -> None:
+        """Until all processes are here."""
         self.accelerator.wait_for_everyone()
+
+
+class Part(NamedTuple):
+    """What a thread computes of a step."""
+
+    replica: Objective[Any]
+    batches: Sequence[Batch]
+    counts: dict[str, int]  # name of a loss -> its terms in the whole step
 
 
 class DataParallel:
@@ -84,45 +95,54 @@ class DataParallel:
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[dict[str, int], list[dict[str, Loss]]]:
         """Add a step's gradient to the objective's parameters: each loss is the mean over all of *batches*. Returns the
-        number of terms of each loss and the losses of each batch."""
+        number of terms of each loss, by its name, and the losses of each batch, in the order of the threads; of several
+        processes, those of this one."""
+        # 1. What this process computes; the mean is over the batches of all
         counts = own_counts = self.term_counts(batches)
-        if self.distributed and self.distributed.count > 1:  # each process computes its share; the mean is over all
+        if self.distributed and self.distributed.count > 1:
             batches = self.distributed.own_share(batches)
             own_counts = self.term_counts(batches)
-        parts = balanced_parts(batches, len(self.copies))
-        tasks = [(replica, part, counts) for replica, part in zip(self.copies, parts, strict=True)]
-        losses = list(self.pool.map(self.backward, tasks)) if self.pool else [self.backward(task) for task in tasks]
+
+        # 2. What each thread computes
+        parts = []
+        for replica, own in zip(self.copies, balanced_parts(batches, len(self.copies)), strict=True):
+            parts.append(Part(replica, own, counts))
+        if self.pool:
+            losses = list(self.pool.map(self.backward, parts))
+        else:
+            losses = [self.backward(part) for part in parts]
+
+        # 3. The sum
         for replica in self.copies[1:]:
             move_gradients(self.objective, replica)
         if self.distributed:
             self.distributed.sum_gradients(p for p in self.objective.modules.parameters() if p.requires_grad)
-        return own_counts, [batch_losses for part in losses for batch_losses in part]
+        return own_counts, [batch_losses for part_losses in losses for batch_losses in part_losses]
 
     def term_counts(self, batches: Sequence[Batch]) -> dict[str, int]:
-        """The number of terms of each loss in *batches*."""
+        """Name of a loss -> its number of terms in *batches*."""
         counts: dict[str, int] = {}
         for batch in batches:
-            for task, count in self.objective.counts(batch).items():
-                counts[task] = counts.get(task, 0) + count
+            for name, count in self.objective.counts(batch).items():
+                counts[name] = counts.get(name, 0) + count
         return counts
 
-    def backward(self, task: tuple[Objective[Any], Sequence[Batch], dict[str, int]]) -> list[dict[str, Loss]]:
-        """Add the gradients of a thread's batches to its copy of the objective. *task*: (copy, batches, terms of each
-        loss in the step)."""
-        objective, batches, counts = task
+    def backward(self, part: Part) -> list[dict[str, Loss]]:
+        """Add the gradients of *part* to its copy of the objective. Returns the losses of each batch, by name."""
+        objective = part.replica
         detached = []
-        with torch.autocast(
-            self.device.type, dtype=torch.bfloat16, enabled=self.bf16
-        ):  # around all batches: weights are cast once
-            for batch in batches:
+        # Around all batches, so that weights are cast once
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):
+            for batch in part.batches:
                 losses = objective.losses(batch.to(self.device))
-                terms = [objective.weights[name] * loss.total / counts[name] for name, loss in losses.items()]
+                terms = [objective.weights[name] * loss.total / part.counts[name] for name, loss in losses.items()]
                 torch.stack(terms).sum().backward()
                 detached.append({name: loss.detached() for name, loss in losses.items()})
         return detached
 
 
 def copy_with_shared_weights(objective: Objective[Any]) -> Objective[Any]:
+    """A copy whose parameters have the storage of those of *objective*."""
     replica = copy.deepcopy(objective)
     for ours, theirs in zip(objective.modules.parameters(), replica.modules.parameters(), strict=True):
         theirs.data = ours.data

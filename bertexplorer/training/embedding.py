@@ -30,8 +30,8 @@ class Group(Item):
 class GroupBatch:
     """A batch of groups, in parts that are padded separately."""
 
-    parts: tuple[TextBatch, ...]
-    targets: Tensor
+    parts: tuple[TextBatch, ...]  # such as the first and the second texts of pairs
+    targets: Tensor  # of each group
 
     @property
     def ids(self) -> Int[Tensor, "1 t"]:
@@ -46,9 +46,14 @@ class GroupBatch:
 
 
 def join_items(parts: Sequence[Item], target: Any = None) -> Group:
-    ids = [token for part in parts for token in part.ids]
-    segments = [segment for part in parts for segment in part.segments]
-    return Group(ids, segments, target, sum(part.left_out for part in parts), parts=tuple(parts))
+    """The texts of an example as one item."""
+    return Group(
+        ids=[token for part in parts for token in part.ids],
+        segments=[segment for part in parts for segment in part.segments],
+        target=target,
+        left_out=sum(part.left_out for part in parts),
+        parts=tuple(parts),
+    )
 
 
 def pool(
@@ -72,6 +77,7 @@ class Embedder(Learner):
         self.first_only = self.pooling == "cls"
 
     def pad(self, items: Sequence[Item]) -> TextBatch:
+        """A batch of single texts, without targets."""
         return pad(items, self.checkpoint.tokenizer.pad_id, torch.zeros(len(items)))
 
     def embed(self, batch: TextBatch) -> Float[Tensor, "b d"]:
@@ -84,26 +90,26 @@ class Embedder(Learner):
         return self.item_vectors(self.tokenizer.items([(text,) for text in texts]))
 
     def item_vectors(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
+        """The same for texts as items."""
         vectors = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
         with evaluation_mode(self):
-            for part in by_length(items):
-                batch = self.pad([items[i] for i in part]).to(self.checkpoint.device)
-                vectors[part] = self.embed(batch).cpu().numpy()
+            for indices in by_length(items):
+                batch = self.pad([items[i] for i in indices]).to(self.checkpoint.device)
+                vectors[indices] = self.embed(batch).cpu().numpy()
         return vectors
 
     def files(self) -> dict[str, Any]:
         """The files of the sentence encoder, as sentence-transformers and model/sentence_encoder.py read them."""
-        kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
-        pooling = {
-            "word_embedding_dimension": self.checkpoint.config.hidden_size,
-            "pooling_mode_cls_token": self.pooling == "cls",
-            "pooling_mode_mean_tokens": self.pooling == "mean",
-        }
+        models = "sentence_transformers.models"
         return {
             "modules.json": [
-                {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
-                for i, (path, kind) in enumerate(kinds)
+                {"idx": 0, "name": "0", "path": "", "type": f"{models}.Transformer"},
+                {"idx": 1, "name": "1", "path": "1_Pooling", "type": f"{models}.Pooling"},
             ],
-            "1_Pooling/config.json": pooling,
+            "1_Pooling/config.json": {
+                "word_embedding_dimension": self.checkpoint.config.hidden_size,
+                "pooling_mode_cls_token": self.pooling == "cls",
+                "pooling_mode_mean_tokens": self.pooling == "mean",
+            },
             "sentence_bert_config.json": {"max_seq_length": self.max_tokens, "do_lower_case": False},
         }

@@ -19,7 +19,7 @@ Tags = Sequence[Sequence[str]]
 
 
 class Entity(NamedTuple):
-    """Words *start* up to, not including, *end*."""
+    """Words *start* up to, not including, *end*, that are of a *kind*, such as PER."""
 
     kind: str
     start: int
@@ -29,7 +29,9 @@ class Entity(NamedTuple):
 def split_tag(tag: str) -> tuple[str, str]:
     """(B, I, E, S or O, type). L is read as E, U as S, M as I; a tag without a prefix as O."""
     match = TAG.fullmatch(tag)
-    return (match[1].translate(str.maketrans("LUM", "ESI")), match[2]) if match else (OUTSIDE, "")
+    if not match:
+        return OUTSIDE, ""
+    return match[1].translate(str.maketrans("LUM", "ESI")), match[2]
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
@@ -58,7 +60,9 @@ def to_iob2(entities: Iterable[Entity], count: int) -> list[str]:
     """The tags of *count* words: B on the first of an entity, I on the others, O elsewhere."""
     tags = [OUTSIDE] * count
     for kind, start, end in entities:
-        tags[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]
+        tags[start] = f"B-{kind}"
+        for word in range(start + 1, end):
+            tags[word] = f"I-{kind}"
     return tags
 
 
@@ -83,15 +87,27 @@ def head_labels(sentences: Iterable[Sequence[str]], plain: bool) -> tuple[str, .
     return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
 
 
-def f1(right: float, predicted: float, expected: float) -> tuple[float, float, float]:
-    """(precision, recall, F1), 0 where there is nothing to divide by."""
-    precision, recall = right / predicted if predicted else 0.0, right / expected if expected else 0.0
-    return precision, recall, 2 * right / (predicted + expected) if predicted + expected else 0.0
+class Scores(NamedTuple):
+    """Precision, recall and F1, 0 where there is nothing to divide by."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def scores(right: int, predicted: int, expected: int) -> Scores:
+    """Of numbers of entities: how many of the *predicted* ones are *right*, of those *expected*."""
+    return Scores(
+        precision=right / predicted if predicted else 0.0,
+        recall=right / expected if expected else 0.0,
+        f1=2 * right / (predicted + expected) if predicted + expected else 0.0,
+    )
 
 
 def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
     """Over all sentences together. entity_f1: as conlleval and seqeval, which accept an I without a B; strict_f1: such
     entities do not count. For plain tags both are the share of correct words."""
+    # 1. Entities
     result = {}
     ways = {"entity_f1": entities, "strict_f1": strict_entities}
     if plain:
@@ -99,19 +115,22 @@ def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
     for name, read_entities in ways.items():
         right = predicted = expected = 0
         for gold_tags, guessed_tags in zip(gold, guess, strict=True):
-            gold_entities, guessed_entities = set(read_entities(gold_tags)), set(read_entities(guessed_tags))
+            gold_entities = set(read_entities(gold_tags))
+            guessed_entities = set(read_entities(guessed_tags))
             right += len(gold_entities & guessed_entities)
             predicted += len(guessed_entities)
             expected += len(gold_entities)
-        precision, recall, result[name] = f1(right, predicted, expected)
+        reached = scores(right, predicted, expected)
+        result[name] = reached.f1
         if name == "entity_f1":
-            result |= {"precision": precision, "recall": recall}
+            result |= {"precision": reached.precision, "recall": reached.recall}
 
+    # 2. Words
     count = correct = inside = illegal = 0
     for gold_tags, guessed_tags in zip(gold, guess, strict=True):
         count += len(gold_tags)
         correct += sum(a == b for a, b in zip(gold_tags, guessed_tags, strict=True))
-        inside += sum(tag != "O" for tag in guessed_tags)
+        inside += sum(tag != OUTSIDE for tag in guessed_tags)
         if not plain:
             illegal += count_illegal(guessed_tags)
     result["accuracy"] = correct / count if count else 0.0
@@ -122,7 +141,8 @@ def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
 def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any]]]:
     """A row per type; for entities also a row per way of counting (MUC and SemEval 2013, by nervaluate)."""
     read_entities = words_as_entities if plain else entities
-    gold_entities, guessed_entities = [read_entities(tags) for tags in gold], [read_entities(tags) for tags in guess]
+    gold_entities = [read_entities(tags) for tags in gold]
+    guessed_entities = [read_entities(tags) for tags in guess]
     expected = Counter[str]()
     predicted = Counter[str]()
     right = Counter[str]()
@@ -132,19 +152,20 @@ def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any
         right.update(entity.kind for entity in set(gold_side) & set(guessed_side))
     per_kind = []
     for kind in sorted(expected | predicted):
-        precision, recall, score = f1(right[kind], predicted[kind], expected[kind])
-        numbers = {"precision": precision, "recall": recall, "f1": score}
-        per_kind.append({"label": kind} | numbers | {"examples": expected[kind], "predicted": predicted[kind]})
+        reached = scores(right[kind], predicted[kind], expected[kind])
+        counts = {"examples": expected[kind], "predicted": predicted[kind]}
+        per_kind.append({"label": kind, **reached._asdict(), **counts})
     if plain:
         return {"Per label": per_kind}
     return {"Per type": per_kind, "Ways to count": table_of_rules(gold_entities, guessed_entities)}
 
 
 def table_of_rules(gold: Sequence[Sequence[Entity]], guess: Sequence[Sequence[Entity]]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 by how much of an entity must match."""
+    """Precision, recall and F1 by how much of an entity must match, a row for each of RULES; none without an entity."""
     from nervaluate import Evaluator
 
-    expected, predicted = [], []  # of each sentence that has an entity
+    expected = []  # of each sentence that has an entity
+    predicted = []
     kinds = set[str]()
     for gold_side, guessed_side in zip(gold, guess, strict=True):
         if gold_side or guessed_side:
@@ -171,12 +192,13 @@ def as_nervaluate(entity: Entity) -> dict[str, Any]:
 
 
 def confusion(gold: Tags, guess: Tags, plain: bool) -> Confusion:
-    """Word by word, types without B and I."""
-    cut = 0 if plain else 2
-    pairs = Counter(
-        (a[cut:] or "O", b[cut:] or "O")
-        for gold_tags, guessed_tags in zip(gold, guess, strict=True)
-        for a, b in zip(gold_tags, guessed_tags, strict=True)
-    )
-    names = tuple(sorted({name for pair in pairs for name in pair}, key=lambda name: (name != "O", name)))
-    return Confusion(names, tuple(tuple(pairs[a, b] for b in names) for a in names))
+    """Word by word, types without B and I; O first."""
+    mark = 0 if plain else 2  # characters of B- and I-
+    pairs = Counter[tuple[str, str]]()
+    for gold_tags, guessed_tags in zip(gold, guess, strict=True):
+        for gold_tag, guessed_tag in zip(gold_tags, guessed_tags, strict=True):
+            pairs[gold_tag[mark:] or OUTSIDE, guessed_tag[mark:] or OUTSIDE] += 1
+    names = {name for pair in pairs for name in pair}
+    order = sorted(names, key=lambda name: (name != OUTSIDE, name))
+    counts = tuple(tuple(pairs[true, predicted] for predicted in order) for true in order)
+    return Confusion(tuple(order), counts)

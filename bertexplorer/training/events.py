@@ -14,13 +14,14 @@ class Log:
     """The files events.jsonl and log.txt in the folder of a run, appended line by line."""
 
     def __init__(self, folder: Path) -> None:
+        """Opens both files, creating them if need be. Raises OSError."""
         for path in (folder / "events.jsonl", folder / "log.txt"):
             end_last_line(path)
         self.events = (folder / "events.jsonl").open("a", encoding="utf-8")
         self.text = (folder / "log.txt").open("a", encoding="utf-8")
 
     def write(self, event: Event) -> str:
-        """Append *event*. Returns the line of text."""
+        """Append *event* to both files, and flush them. Returns the line of text."""
         self.events.write(json.dumps(event) + "\n")
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(event['time']))}  {format_event(event)}"
         self.text.write(line + "\n")
@@ -62,14 +63,19 @@ def current_warnings(events: Iterable[Event]) -> list[Event]:
 
 def format_event(event: Event) -> str:
     """An event as one line of text."""
-    details = {k: v for k, v in event.items() if k not in ("event", "time", "stretch", "step")}
-    values = "  ".join(f"{k} {format_value(v)}" for k, v in details.items())
-    return f"{event['event']:<10} stage {event['stretch']} step {event['step']:,}  {values}"
+    details = []
+    for name, value in event.items():
+        if name not in ("event", "time", "stretch", "step"):
+            details.append(f"{name} {format_value(value)}")
+    return f"{event['event']:<10} stage {event['stretch']} step {event['step']:,}  {'  '.join(details)}"
 
 
 def format_value(value: Any) -> str:
+    """A field of an event for people."""
     if isinstance(value, dict):
-        return " ".join(f"{k}={format_value(v)}" for k, v in value.items())
+        return " ".join(f"{name}={format_value(part)}" for name, part in value.items())
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)

@@ -16,15 +16,16 @@ MAX_VALUES = 100  # values of a category that are encoded, the most frequent
 
 @dataclass(frozen=True)
 class Feature:
-    """How a column becomes numbers. *values*: of a category; empty for a number."""
+    """How a column becomes numbers: one if it is a number, else one for each of its values."""
 
     name: str
-    mean: float = 0.0
+    mean: float = 0.0  # of a number
     deviation: float = 1.0
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # of a category; empty for a number
 
     @property
     def width(self) -> int:
+        """How many numbers it becomes."""
         return len(self.values) or 1
 
 
@@ -38,28 +39,30 @@ def feature_cells(cells: Mapping[str, Any]) -> dict[str, str]:
 
 
 def fit_features(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
-    """A Feature for each column of *rows*: a number if every non-empty cell is one, else a category."""
+    """A Feature for each column of *rows* that is not empty: a number if every cell with content is one, else a
+    category."""
     features = []
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row[name] for row in rows if row.get(name)]
-        numbers = [value for cell in cells if (value := parse_number(cell)) is not None]
         if not cells:
             continue
+        numbers = [number for number in map(parse_number, cells) if number is not None]
         if len(numbers) == len(cells):
-            features.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
+            features.append(Feature(name, mean=fmean(numbers), deviation=pstdev(numbers) or 1.0))
         else:
-            features.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MAX_VALUES))))
+            frequent = Counter(cells).most_common(MAX_VALUES)
+            features.append(Feature(name, values=tuple(value for value, _ in frequent)))
     return features
 
 
 def encode_features(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
     """The numbers of a row, concatenated. An empty cell counts as the mean, an unknown category as all zeros."""
-    out: list[float] = []
+    numbers: list[float] = []
     for feature in features:
         cell = row.get(feature.name, "")
         if feature.values:
-            out += [float(cell == value) for value in feature.values]
+            numbers += [float(cell == value) for value in feature.values]
         else:
-            value = parse_number(cell)
-            out.append(0.0 if value is None else (value - feature.mean) / feature.deviation)
-    return out
+            number = parse_number(cell)
+            numbers.append(0.0 if number is None else (number - feature.mean) / feature.deviation)
+    return numbers

@@ -20,17 +20,21 @@ from bertexplorer.training.texts import AT_ONCE
 
 @dataclass(frozen=True, eq=False)
 class Cache:
-    """The tokens read so far, and the keys and values of each layer (l of them, each b h t k)."""
+    """The tokens read so far, and the keys and values of each layer."""
 
     ids: Int[Tensor, "b t"]
     segments: Int[Tensor, "b t"]
-    keys: tuple[Tensor, ...] = ()
-    values: tuple[Tensor, ...] = ()
+    keys: tuple[Tensor, ...] = ()  # of each layer, b h t k
+    values: tuple[Tensor, ...] = ()  # of each layer, b h t k
 
     def rows(self, index: Int[Tensor, " r"]) -> "Cache":
         """The rows at *index*, in that order; a row may be repeated."""
-        keys, values = (tuple(tensor[index] for tensor in tensors) for tensors in (self.keys, self.values))
-        return Cache(self.ids[index], self.segments[index], keys, values)
+        return Cache(
+            ids=self.ids[index],
+            segments=self.segments[index],
+            keys=tuple(keys[index] for keys in self.keys),
+            values=tuple(values[index] for values in self.values),
+        )
 
 
 def forward_cached(
@@ -42,13 +46,19 @@ def forward_cached(
 ) -> tuple[Float[Tensor, "b n d"], Cache]:
     """The last hidden states of *ids*, which follow *past*, and the cache that includes them. Only the new tokens are
     computed; the result equals that of a full pass under *change* in which past tokens do not attend to later ones. The
-    encoder must be in evaluation mode; there must be no padding."""
-    segments = torch.full_like(ids, segment if encoder.config.num_segments > 1 else 0)
-    start = past.ids.shape[1] if past else 0
+    encoder must be in evaluation mode; there must be no padding. *segment*: of all new tokens."""
+    # 1. The embeddings of the new tokens
+    has_segments = encoder.config.num_segments > 1
+    segments = torch.full_like(ids, segment if has_segments else 0)
+    start = 0  # position of the first new token
     if past:
-        ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
-    embeddings = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
+        start = past.ids.shape[1]
+        ids = torch.cat([past.ids, ids], 1)
+        segments = torch.cat([past.segments, segments], 1)
+    embeddings = encoder.embeddings(ids, segments if has_segments else None)
     x = embeddings[:, start:]
+
+    # 2. Layer by layer, as in model/encoder.py, with the keys and values of all tokens
     keys = []
     values = []
     for index, relations in enumerate(encoder.relations(embeddings, None, change)):
@@ -59,7 +69,8 @@ def forward_cached(
         q, k = attention.queries_keys(entering, angles)
         v = attention.split(attention.value(entering))
         if past:
-            k, v = torch.cat([past.keys[index], k], 2), torch.cat([past.values[index], v], 2)
+            k = torch.cat([past.keys[index], k], 2)
+            v = torch.cat([past.values[index], v], 2)
         bias = attention.bias(q, k, relations.of(slice(start, None)))
         context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=attention.scale)
         x = x + attention.output(context.transpose(1, 2).flatten(2))
@@ -93,13 +104,12 @@ class NextTokenPredictor:
 
 @dataclass(frozen=True)
 class Continuation:
-    """The continuation of a prompt: ids without the end, the probability with which each was drawn, the distribution of
-    the first token, and whether it ended before the limit."""
+    """The continuation of a prompt."""
 
-    ids: tuple[int, ...]
-    shares: tuple[float, ...]
-    first: Float[Tensor, " v"]
-    ended: bool
+    ids: tuple[int, ...]  # without the end
+    shares: tuple[float, ...]  # the probability with which each was drawn
+    first: Float[Tensor, " v"]  # the distribution of the first token
+    ended: bool  # whether it ended before the limit
 
 
 def continue_text(
@@ -111,28 +121,33 @@ def continue_text(
     top_k: int = 0,
     seed: int = 0,
 ) -> Continuation:
-    """Up to *max_tokens* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token;
-    otherwise one is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest
-    (0: all)."""
-    draw = torch.Generator().manual_seed(seed)
-    last, cache = forward_cached(predictor.encoder, torch.tensor([list(prompt)], device=predictor.device), 0, CAUSAL)
+    """Up to *max_tokens* tokens, at least 1, after *prompt* under a causal mask. *temperature* 0 takes the likeliest
+    token; otherwise one is drawn with *seed* from the distribution sharpened (below 1) or flattened (above), among the
+    *top_k* likeliest (0: all)."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def read(ids: Sequence[int], past: Cache | None = None) -> tuple[Tensor, Cache]:
+        """The log-probabilities of the token after *ids*, which follow *past*."""
+        new = torch.tensor([list(ids)], device=predictor.device)
+        last, cache = forward_cached(predictor.encoder, new, 0, CAUSAL, past)
+        return predictor.next_log_probs(last[:, -1])[0].cpu(), cache
+
+    log_probs, cache = read(prompt)
+    first = log_probs.exp()
     ids: list[int] = []
     shares: list[float] = []
-    first = None
-    for _ in range(max_tokens):
-        log_probs = predictor.next_log_probs(last[:, -1])[0].cpu()
-        first = log_probs.exp() if first is None else first
+    while len(ids) < max_tokens:
         probabilities = sampling_distribution(log_probs, temperature, top_k)
-        token = int(torch.multinomial(probabilities, 1, generator=draw)) if temperature else int(probabilities.argmax())
+        if temperature:
+            token = int(torch.multinomial(probabilities, 1, generator=rng))
+        else:
+            token = int(probabilities.argmax())
         if token == predictor.end:
             break
         ids.append(token)
         shares.append(float(probabilities[token]))
-        last, cache = forward_cached(
-            predictor.encoder, torch.tensor([[token]], device=predictor.device), 0, CAUSAL, cache
-        )
-    assert first is not None
-    return Continuation(tuple(ids), tuple(shares), first, len(ids) < max_tokens)
+        log_probs, cache = read([token], cache)
+    return Continuation(tuple(ids), tuple(shares), first, ended=len(ids) < max_tokens)
 
 
 def sampling_distribution(log_probs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
@@ -145,12 +160,12 @@ def sampling_distribution(log_probs: Float[Tensor, " v"], temperature: float, to
 
 @dataclass(frozen=True)
 class Beam:
-    """A candidate target: ids without the end, its log probability in nats (including the end), its score."""
+    """A candidate target."""
 
-    ids: tuple[int, ...]
-    log_prob: float
-    score: float
-    ended: bool
+    ids: tuple[int, ...]  # without the end
+    log_prob: float  # in nats, including the end
+    score: float  # see `beam_score`
+    ended: bool  # whether it ended before the limit
 
 
 def beam_score(log_prob: float, tokens: int, penalty: float) -> float:
@@ -164,39 +179,40 @@ def beam_search(
 ) -> list[list[Beam]]:
     """For each source (including special tokens) the *beams* best targets of up to *max_tokens* tokens, best first.
     Sources of equal length are batched, so that there is no padding."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    for number, source in enumerate(sources):
-        groups[len(source)].append(number)
+    by_length: dict[int, list[int]] = defaultdict(list)  # length -> indices of sources
+    for i, source in enumerate(sources):
+        by_length[len(source)].append(i)
     results: dict[int, list[Beam]] = {}
-    for length, numbers in groups.items():
+    for length, indices in by_length.items():
         group_size = max(1, AT_ONCE // (beams * (length + max_tokens)))
-        for start in range(0, len(numbers), group_size):
-            group = numbers[start : start + group_size]
+        for start in range(0, len(indices), group_size):
+            group = indices[start : start + group_size]
             ids = torch.tensor([list(sources[i]) for i in group], device=predictor.device)
-            results |= dict(zip(group, search_equal_lengths(predictor, ids, beams, max_tokens, penalty), strict=True))
+            results |= zip(group, search_equal_lengths(predictor, ids, beams, max_tokens, penalty), strict=True)
     return [results[i] for i in range(len(sources))]
 
 
 class OpenTarget(NamedTuple):
-    """A target that is still written, of the source in *row*. *total*: its log-probability."""
+    """A target that is still written."""
 
-    row: int
+    row: int  # of its source
     tokens: tuple[int, ...]
-    total: float
+    total: float  # its log-probability in nats
 
 
 class Extension(NamedTuple):
-    """The open target with the index *origin* and one more *token*. *total*: the log-probability of both."""
+    """An open target and one more token."""
 
-    total: float
-    origin: int
+    total: float  # the log-probability of both
+    origin: int  # index of the open target
     token: int
 
 
 def search_equal_lengths(
     predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, max_tokens: int, penalty: float
 ) -> list[list[Beam]]:
-    """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
+    """The *beams* best targets of each of *sources*, of equal length, best first. A source is finished when *beams* of
+    its targets have ended."""
     last, cache = forward_cached(predictor.encoder, sources, 0)
     finished: list[list[Beam]] = [[] for _ in sources]
     active = [OpenTarget(row, (), 0.0) for row in range(len(sources))]
@@ -215,28 +231,34 @@ def search_equal_lengths(
                     target = active[origin].tokens if ended else (*active[origin].tokens, token)
                     finished[row].append(Beam(target, total, beam_score(total, count, penalty), ended))
             if len(finished[row]) < beams:
-                survivors += [extension for extension in best if extension.token != predictor.end][:beams]
+                still_open = [extension for extension in best if extension.token != predictor.end]
+                survivors += still_open[:beams]
         if not survivors or count == max_tokens:
             break
 
         # 3. The open ones are read one token further
-        origins = torch.tensor([origin for _, origin, _ in survivors], device=predictor.device)
-        new_tokens = torch.tensor([[token] for _, _, token in survivors], device=predictor.device)
         longer = []
         for total, origin, token in survivors:
             longer.append(OpenTarget(active[origin].row, (*active[origin].tokens, token), total))
         active = longer
+        origins = torch.tensor([extension.origin for extension in survivors], device=predictor.device)
+        new_tokens = torch.tensor([[extension.token] for extension in survivors], device=predictor.device)
         last, cache = forward_cached(predictor.encoder, new_tokens, 1, CAUSAL, cache.rows(origins))
-    return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in finished]
+    results = []
+    for targets in finished:
+        results.append(sorted(targets, key=lambda beam: -beam.score)[:beams])
+    return results
 
 
 def extend(
     active: Sequence[OpenTarget], log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
 ) -> dict[int, list[Extension]]:
-    """Row -> its open targets with one more token each, where that can follow."""
+    """Row of a source -> its open targets with one more token each, where that can follow. *log_probs*, *ids*: of the
+    likeliest next tokens of each open target."""
     extensions: dict[int, list[Extension]] = defaultdict(list)
     for origin, target in enumerate(active):
-        for log, token in zip(log_probs[origin], ids[origin], strict=True):
-            if isfinite(target.total + log):
-                extensions[target.row].append(Extension(target.total + log, origin, token))
+        for log_prob, token in zip(log_probs[origin], ids[origin], strict=True):
+            total = target.total + log_prob
+            if isfinite(total):
+                extensions[target.row].append(Extension(total, origin, token))
     return extensions

@@ -27,14 +27,14 @@ def plant_wrong_labels(train: Sequence[Any], options: Any) -> tuple[list[Any], d
     share = getattr(options, "planted", 0.0)
     if not share:
         return list(train), {}
-    rng, all_labels = random.Random(0), label_names(train)
-    chosen = sorted(rng.sample(range(len(train)), round(share * len(train))))
-    true_labels = {index: train[index].labels for index in chosen}
-    wrong_labels = {
-        i: rng.choice([label for label in all_labels if label not in labels] or all_labels)
-        for i, labels in true_labels.items()
-    }
-    rows = [replace(row, labels=(wrong_labels[i],)) if i in wrong_labels else row for i, row in enumerate(train)]
+    rng = random.Random(0)
+    all_labels = label_names(train)
+    rows = list(train)
+    true_labels = {}
+    for index in sorted(rng.sample(range(len(train)), round(share * len(train)))):
+        true_labels[index] = train[index].labels
+        wrong = [label for label in all_labels if label not in true_labels[index]]
+        rows[index] = replace(train[index], labels=(rng.choice(wrong or all_labels),))
     return rows, true_labels
 
 
@@ -47,6 +47,9 @@ def label_names(train: Sequence[Labelled]) -> tuple[str, ...]:
             f"The training rows have {len(labels):,} different {plural('label', len(labels))}; wanted 2 to "
             f"{MAX_LABELS:,}. Check which column holds the label."
         )
-    return tuple(
-        sorted(labels, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
-    )
+
+    def numbers_first(label: str) -> tuple[bool, int, str]:
+        is_number = label.isdecimal()
+        return not is_number, int(label) if is_number else 0, label
+
+    return tuple(sorted(labels, key=numbers_first))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,21 +20,25 @@ SHOWN = 10  # likeliest tokens in a list
 def split_into_items(tokenizer: LimitedTokenizer, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
     """Each text as consecutive items of at most *tokenizer*.max_tokens tokens, without dropping any. *end*: whether
     each item ends with [SEP], or only the last."""
-    items = []
+    items_of_texts = []
     for encoding in tokenizer.encode([(text,) for text in texts]):
+        items = []
         encodings = [encoding, *encoding.overflowing]
-        cuts = [None if end or piece is encodings[-1] else -1 for piece in encodings]
-        items.append([Item(p.ids[:cut], p.type_ids[:cut]) for p, cut in zip(encodings, cuts, strict=True)])
-    return items
+        for piece in encodings:
+            is_last = piece is encodings[-1]
+            after = None if end or is_last else -1  # -1: without its [SEP]
+            items.append(Item(piece.ids[:after], piece.type_ids[:after]))
+        items_of_texts.append(items)
+    return items_of_texts
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of m tokens: the true ids, their loss in nats, and the likeliest ids."""
+    """Predictions of m tokens."""
 
-    gold: Int[NDArray[np.int64], " m"]
-    nats: Float[NDArray[np.float32], " m"]
-    best: Int[NDArray[np.int64], " m"]
+    gold: Int[NDArray[np.int64], " m"]  # the true ids
+    nats: Float[NDArray[np.float32], " m"]  # their losses
+    best: Int[NDArray[np.int64], " m"]  # the likeliest ids
 
     @property
     def right(self) -> NDArray[np.bool_]:
@@ -42,13 +46,22 @@ class Predictions:
 
     def split(self, sizes: Sequence[int]) -> list["Predictions"]:
         """Consecutive parts of these sizes."""
-        ends = np.cumsum(sizes)[:-1]
-        parts = (np.split(values, ends) for values in (self.gold, self.nats, self.best))
-        return [Predictions(*part) for part in zip(*parts, strict=True)]
+        parts = []
+        start = 0
+        for size in sizes:
+            part = slice(start, start + size)
+            parts.append(Predictions(self.gold[part], self.nats[part], self.best[part]))
+            start = part.stop
+        return parts
 
     @staticmethod
     def concatenate(parts: Sequence["Predictions"]) -> "Predictions":
-        return Predictions(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
+        """The predictions of all *parts*, in order."""
+        return Predictions(
+            gold=np.concatenate([part.gold for part in parts]),
+            nats=np.concatenate([part.nats for part in parts]),
+            best=np.concatenate([part.best for part in parts]),
+        )
 
 
 def predictions(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Predictions:
@@ -59,7 +72,8 @@ def predictions(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Ten
 
 
 def unigram_nats(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:
-    """The loss of each token in nats under its frequency in *texts* (add-one smoothing): a baseline without context."""
+    """The loss of each of *size* tokens in nats under its frequency in *texts* (add-one smoothing): a baseline without
+    context. *texts*: as token ids."""
     counts = np.ones(size)
     for ids in texts:
         counts += np.bincount(np.asarray(ids, np.int64), minlength=size)
@@ -67,13 +81,20 @@ def unigram_nats(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.
 
 
 def perplexity(nats: float) -> float:
-    """exp of the mean loss in nats."""
+    """exp of *nats*, a mean loss; at most exp(700), so that it is finite."""
     return exp(min(nats, 700.0))
 
 
-def likeliest_tokens(tokenizer: Tokenizer, probabilities: Float[Tensor, " v"]) -> list[dict[str, Any]]:
-    """The most probable tokens."""
+class LikelyToken(TypedDict):
+    piece: str
+    probability: float
+
+
+def likeliest_tokens(tokenizer: Tokenizer, probabilities: Float[Tensor, " v"]) -> list[LikelyToken]:
+    """The SHOWN most probable tokens, without those of probability 0."""
     values, ids = probabilities.topk(min(SHOWN, len(probabilities)))
-    return [
-        {"piece": tokenizer.show(i), "probability": p} for i, p in zip(ids.tolist(), values.tolist(), strict=True) if p
-    ]
+    tokens: list[LikelyToken] = []
+    for id, probability in zip(ids.tolist(), values.tolist(), strict=True):
+        if probability:
+            tokens.append({"piece": tokenizer.show(id), "probability": probability})
+    return tokens

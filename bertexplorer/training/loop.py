@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from bertexplorer.errors import ExplorerError
@@ -26,7 +26,7 @@ MAX_NONFINITE_STEPS = 20  # one after the other, before giving up
 class LoopState:
     """The progress of a run. Together with the weights and the optimiser's moments it allows an exact resume."""
 
-    stretch: int = 0  # index of the stage of the run; the name in saved states
+    stretch: int = 0  # index of the stage of the run; saved states have it under this name
     step: int = 0  # steps done since the run began; the data and the dropout of a step follow from seed and step
     tokens: int = 0  # seen since the run began, without padding
     seconds: float = 0.0  # spent since the run began
@@ -46,23 +46,25 @@ class Budget:
         """The share of the budget that is spent, 0 to 1."""
         if self.steps:
             return min(1.0, (state.step - state.begun_step) / self.steps)
-        return min(1.0, (state.seconds - state.begun_seconds) / (60 * self.minutes)) if self.minutes else 1.0
+        if self.minutes:
+            return min(1.0, (state.seconds - state.begun_seconds) / (60 * self.minutes))
+        return 1.0
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """The result of one step. Losses are means in nats over the step."""
+    """The result of one step. The keys of its dictionaries are the names of the objective's losses."""
 
-    step: int
-    rate: float
-    losses: dict[str, float]
-    right: dict[str, float]  # share of right answers, by task
-    counts: dict[str, int]
+    step: int  # number of the step, from 1
+    rate: float  # the learning rate
+    losses: dict[str, float]  # means in nats
+    right: dict[str, float]  # share of right answers
+    counts: dict[str, int]  # number of terms
     norm: float  # of the gradient, before clipping
-    tokens: int
-    padded: int
+    tokens: int  # without padding
+    padded: int  # tokens with padding
     seconds: float
-    skipped: bool = False
+    skipped: bool = False  # whether its gradient was not finite, so that it changed nothing
 
 
 @dataclass
@@ -73,20 +75,22 @@ class Window:
     since: float = field(default_factory=monotonic)
 
     def summary(self) -> dict[str, Any]:
-        """Means over the window; losses are weighted by their number of terms."""
+        """The fields of an event about these steps: means over them, of losses weighted by their number of terms.
+        "padding" is the share of the tokens that are padding; "skipped" is missing if no step was."""
         steps, last = self.steps, self.steps[-1]
-        losses, accuracies = {}, {}
-        for task in last.counts:
+        losses = {}
+        accuracies = {}
+        for name in last.counts:
             terms = 0
             loss = right = 0.0
             for step in steps:
-                count = step.counts.get(task, 0)
-                if count:
-                    terms += count
-                    loss += step.losses[task] * count
-                    right += step.right[task] * count
-            losses[task] = loss / max(1, terms)
-            accuracies[task] = right / max(1, terms)
+                own_terms = step.counts.get(name, 0)
+                if own_terms:
+                    terms += own_terms
+                    loss += step.losses[name] * own_terms
+                    right += step.right[name] * own_terms
+            losses[name] = loss / max(1, terms)
+            accuracies[name] = right / max(1, terms)
         tokens = sum(step.tokens for step in steps)
         result: dict[str, Any] = {
             "loss": losses,
@@ -112,19 +116,24 @@ def train(
     budget: Budget,
     seed: int,
 ) -> Iterator[StepResult]:
-    """Train until the budget is spent, updating *state* and yielding a StepResult after every step. *batches*: a step's
-    number -> its batches. Raises ExplorerError if the gradient stays non-finite."""
+    """Train until the budget is spent, updating *state* and the weights, and yielding a StepResult after every step.
+    *batches*: a function, number of steps done -> the batches of the next one; *seed*: of dropout. A step whose
+    gradient is not finite changes no weight. Raises ExplorerError if that happens MAX_NONFINITE_STEPS times in a row.
+    """
     for replica in workers.copies:
         replica.modules.train()
     parameters = [p for p in workers.objective.modules.parameters() if p.requires_grad]
-    failed = 0
+    failed = 0  # steps in a row
     clock = perf_counter()
     while (share := budget.share(state)) < 1:
+        # 1. The gradient
         began = perf_counter()
         torch.manual_seed(seed * 1_000_003 + state.step)  # dropout depends only on seed and step, like the data
         step_batches = batches(state.step)
         counts, losses = workers.gradients(step_batches)
         norm = float(nn.utils.clip_grad_norm_(parameters, learning.clip or float("inf")))
+
+        # 2. The weights
         finite = isfinite(norm)
         current_rate = rate(share, learning)
         if finite:
@@ -135,6 +144,8 @@ def train(
         failed = 0 if finite else failed + 1
         if failed >= MAX_NONFINITE_STEPS:
             raise ExplorerError(f"The gradient of {failed} steps in a row was not finite. Lower the learning rate.")
+
+        # 3. The books
         tokens = sum(batch.tokens for batch in step_batches)
         state.step += 1
         state.tokens += tokens
@@ -145,8 +156,8 @@ def train(
         yield StepResult(
             step=state.step,
             rate=current_rate,
-            losses=mean_by_task("total", losses, counts),
-            right=mean_by_task("right", losses, counts),
+            losses=means(losses, counts, lambda loss: loss.total),
+            right=means(losses, counts, lambda loss: loss.right),
             counts=counts,
             norm=norm,
             tokens=tokens,
@@ -156,20 +167,23 @@ def train(
         )
 
 
-def mean_by_task(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
-    """Means of the losses ("total") or accuracies ("right") over a step's batches."""
-    return {
-        task: sum(float(getattr(batch[task], kind)) for batch in losses if task in batch) / count
-        for task, count in counts.items()
-        if count
-    }
+def means(
+    losses: Sequence[dict[str, Loss]], counts: dict[str, int], total: Callable[[Loss], Tensor]
+) -> dict[str, float]:
+    """Name of a loss -> the sum of *total* over the batches of a step, divided by the number of terms."""
+    result = {}
+    for name, terms in counts.items():
+        if terms:
+            result[name] = sum(float(total(batch[name])) for batch in losses if name in batch) / terms
+    return result
 
 
 T = TypeVar("T")
 
 
 class Prefetched(Generic[T]):
-    """Calls *make*, a function of a step's number, for step n + 1 in a thread while step n trains.
+    """Calls *make*, a function of a step's number, for step n + 1 in a thread while step n trains. To be used in a
+    with statement, at whose end the thread ends.
 
     The result of *make* must depend on the number alone. Only one call runs at a time; an error is raised when its step
     is requested."""
@@ -201,7 +215,8 @@ def ignore_stop_signals(worker: int) -> None:
 
 class PrefetchedForGPU(Dataset[T]):
     """The same for a GPU, which one thread cannot supply: *processes* prepare the steps from *first* on, in order, and
-    the tensors arrive in pinned memory, from which the GPU copies while it computes."""
+    the tensors arrive in pinned memory, from which the GPU copies while it computes. The number of a step is not looked
+    at: each call returns the next one."""
 
     def __init__(self, make: Callable[[int], T], first: int, processes: int) -> None:
         self.make = make

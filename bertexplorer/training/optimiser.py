@@ -30,7 +30,9 @@ def rate(share: float, learning: Learning) -> float:
     if share < learning.warmup:
         return learning.peak * share / learning.warmup
     decay_share = 1 - learning.warmup - learning.hold
-    progress = min(1.0, max(0.0, (share - learning.warmup - learning.hold) / decay_share)) if decay_share > 0 else 0.0
+    progress = 0.0  # of the decay
+    if decay_share > 0:
+        progress = min(1.0, max(0.0, (share - learning.warmup - learning.hold) / decay_share))
     left = 1 - progress if learning.decay == "linear" else (1 + cos(pi * progress)) / 2
     return learning.peak * (learning.final + (1 - learning.final) * left)
 
@@ -40,11 +42,12 @@ def adamw(
 ) -> torch.optim.AdamW:
     """AdamW (Loshchilov & Hutter, 2019) over all trainable parameters, without weight decay for those of one dimension.
     *scale*: name of a parameter -> factor on its learning rate."""
-    groups: dict[tuple[float, bool], dict[str, Any]] = {}
+    groups: dict[tuple[float, bool], dict[str, Any]] = {}  # (factor on the rate, whether its weights decay) -> group
     for name, parameter in modules.named_parameters():
         if parameter.requires_grad:
-            key = (scale(name), parameter.ndim > 1)
-            decay = learning.weight_decay if key[1] else 0.0
-            groups.setdefault(key, {"params": [], "weight_decay": decay, "scale": key[0]})["params"].append(parameter)
+            factor, decays = scale(name), parameter.ndim > 1
+            decay = learning.weight_decay if decays else 0.0
+            group = groups.setdefault((factor, decays), {"params": [], "weight_decay": decay, "scale": factor})
+            group["params"].append(parameter)
     ordered = [groups[key] for key in sorted(groups, reverse=True)]
     return torch.optim.AdamW(ordered, lr=learning.peak, betas=(0.9, learning.beta2), eps=1e-6, fused=True)

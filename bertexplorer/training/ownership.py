@@ -38,7 +38,9 @@ def check(folder: Path) -> None:
     """Raise Superseded if another process has taken over the run in *folder*."""
     own_epoch = os.environ.get(VARIABLE, "")
     parent = os.environ.get(PARENT, "")
-    if (own_epoch.isdecimal() and current_epoch(folder) > int(own_epoch)) or (parent and parent != str(os.getppid())):
+    is_replaced = own_epoch.isdecimal() and current_epoch(folder) > int(own_epoch)
+    is_orphan = parent and parent != str(os.getppid())
+    if is_replaced or is_orphan:
         raise Superseded(
             f"Another process has taken over the run in {folder}. This one stops without writing anything."
         )

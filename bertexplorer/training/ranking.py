@@ -8,19 +8,20 @@ from math import log, log2
 import numpy as np
 from jaxtyping import Float, Int
 
-K1, B = 1.2, 0.75
+K1, B = 1.2, 0.75  # of BM25: how soon a repeated word counts no more; how much a long passage is discounted
 TOP = 10  # passages that the metrics look at
 WORD = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
+    """The words of *text* without case."""
     return WORD.findall(text.casefold())
 
 
 def words_in_common(first: str, second: str) -> float:
     """The share of the words of two texts that both have (Jaccard)."""
-    one, other = set(words(first)), set(words(second))
-    return len(one & other) / max(1, len(one | other))
+    first_words, second_words = set(words(first)), set(words(second))
+    return len(first_words & second_words) / max(1, len(first_words | second_words))
 
 
 class BM25:
@@ -30,9 +31,10 @@ class BM25:
     def __init__(self, passages: Sequence[str]) -> None:
         counts = [Counter(words(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts], float)
-        self.damp = K1 * (1 - B + B * lengths / max(1.0, lengths.mean() if len(lengths) else 1.0))
+        mean_length = lengths.mean() if len(lengths) else 1.0
+        self.damp = K1 * (1 - B + B * lengths / max(1.0, mean_length))  # of each passage
         self.tie_ranks = tie_ranks(passages)
-        self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)  # word -> (passage, how often it has it)
         for number, count in enumerate(counts):
             for word, times in count.items():
                 self.postings[word].append((number, times))
@@ -48,7 +50,7 @@ class BM25:
         return scores
 
     def order(self, query: str) -> list[int]:
-        """The passages with a word in common, best first."""
+        """The indices of the passages with a word in common, best first."""
         scores = self.scores(query)
         return [int(i) for i in rank_by_score(scores, self.tie_ranks) if scores[i] > 0]
 

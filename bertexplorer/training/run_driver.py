@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -18,6 +18,8 @@ from bertexplorer.training import ownership
 from bertexplorer.training.checkpointing import commit, newest_first
 from bertexplorer.training.events import Event
 from bertexplorer.training.loop import LoopState
+
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW, for each parameter
 
 
 class RunDriver(ABC):
@@ -43,10 +45,10 @@ class RunDriver(ABC):
 
     @abstractmethod
     def events(self) -> Iterator[Event]:
-        """Compute the run and report its progress."""
+        """Compute the run, yielding its events as their further fields; a process adds time, stage and step."""
 
     def position(self) -> Event:
-        """Return the stage and the step."""
+        """The stage and the step, which every event has."""
         return {"stretch": self.stage, "step": self.state.step}
 
     @property
@@ -66,41 +68,42 @@ class RunDriver(ABC):
         self, modules: nn.Module, optimiser: torch.optim.Optimizer, source: Path | None
     ) -> Generator[Event, None, dict[str, Any]]:
         """Restore weights, moments and state from the commit *source*, if there is one; a new stage counts its budget
-        from here. Returns the further data in the commit."""
+        from here. Returns the further data in the commit, {} without one."""
         if source is None:
             yield {"event": "begun"}
             return {}
-        self.state, more, changed = read_training_state(modules, optimiser, self.threads, source)
-        if new := self.state.stretch < self.stage:
-            saved = self.state
-            self.state = replace(saved, stretch=self.stage, begun_step=saved.step, begun_seconds=saved.seconds)
-        yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
-        if changed:
-            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
-        return more
+        saved = read_training_state(modules, optimiser, self.threads, source)
+        self.state = saved.state
+        event: Event = {"event": "resumed", "commit": source.name}
+        if self.state.stretch < self.stage:
+            step, seconds = self.state.step, self.state.seconds
+            self.state = replace(self.state, stretch=self.stage, begun_step=step, begun_seconds=seconds)
+            event["new_stretch"] = True
+        yield event
+        if saved.changed:
+            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(saved.changed)}"}
+        return saved.more
 
     def write_commit(self, write: Callable[[Path], None], *, keep: int = 2) -> Event:
-        """Have *write* fill a new commit. The last *keep* commits are kept."""
+        """Have *write* fill a new commit. The last *keep* commits are kept. Raises Superseded if another process has
+        taken over the run, and ExplorerError if the disk is full."""
         began = time.monotonic()
         ownership.check(self.folder)
         commit(self.folder / "commits", self.name, write, keep=keep)
         return {"event": "committed", "commit": self.name, "seconds": time.monotonic() - began}
 
     def write_snapshot(self, write: Callable[[Path], None]) -> Event:
-        """Have *write* fill a snapshot, which is kept permanently."""
+        """Have *write* fill a snapshot, which is kept permanently. Raises as `write_commit` does."""
         ownership.check(self.folder)
         commit(self.folder / "snapshots", self.name, write, keep=10**6)
         return {"event": "snapshot", "name": self.name}
 
 
-MOMENTS = ("exp_avg", "exp_avg_sq", "step")
-
-
 def write_training_state(
     modules: nn.Module, optimiser: torch.optim.Optimizer, state: LoopState, threads: int, folder: Path, **more: Any
 ) -> None:
-    """Write training.safetensors with every trained parameter, and state.json with *state*, the `environment` and
-    *more*."""
+    """Write into *folder* training.safetensors with every trained parameter and its moments, and state.json with
+    *state*, the `environment` and *more*."""
     tensors: dict[str, Tensor] = {}
     for name, parameter in modules.named_parameters():
         if not parameter.requires_grad:
@@ -109,7 +112,8 @@ def write_training_state(
         for moment in MOMENTS:
             if moment in optimiser.state.get(parameter, {}):
                 tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
-    save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, folder / "training.safetensors")
+    on_cpu = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    save_file(on_cpu, folder / "training.safetensors")
     saved = asdict(state) | environment(threads) | {"more": more}
     (folder / "state.json").write_text(json.dumps(saved), "utf-8")
 
@@ -119,11 +123,17 @@ def environment(threads: int) -> dict[str, Any]:
     return {"torch": torch.__version__, "threads": threads}
 
 
-def read_training_state(
-    modules: nn.Module, optimiser: torch.optim.Optimizer, threads: int, folder: Path
-) -> tuple[LoopState, dict[str, Any], list[str]]:
-    """Restore what `write_training_state` saved. Returns the State, the *more* that was saved with it, and the
-    differences between the machines that may make the resume inexact."""
+class SavedState(NamedTuple):
+    """What a commit has besides the tensors."""
+
+    state: LoopState
+    more: dict[str, Any]  # further data, as it was given to `write_training_state`
+    changed: list[str]  # differences between the machines that may make the resume inexact
+
+
+def read_training_state(modules: nn.Module, optimiser: torch.optim.Optimizer, threads: int, folder: Path) -> SavedState:
+    """Put what `write_training_state` saved into *modules* and *optimiser*. Returns the rest of it."""
+    # 1. Weights and moments
     tensors = load_file(folder / "training.safetensors")
     with torch.no_grad():
         for name, parameter in modules.named_parameters():
@@ -131,14 +141,19 @@ def read_training_state(
                 continue  # a frozen parameter, or a new head
             parameter.copy_(tensors[f"weight.{name}"])
             if f"exp_avg.{name}" in tensors:
-                moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
+                moments = {moment: tensors[f"{moment}.{name}"].to(parameter.device) for moment in MOMENTS}
                 optimiser.state[parameter] = moments
+
+    # 2. The state, and what differs
     saved = json.loads((folder / "state.json").read_text("utf-8"))
     current = environment(threads)
-    before = {key: saved.pop(key) for key in current}
-    changed = [f"{key} was {before[key]}, is {current[key]}" for key in current if before[key] != current[key]]
+    changed = []
+    for key, value in current.items():
+        before = saved.pop(key)
+        if before != value:
+            changed.append(f"{key} was {before}, is {value}")
     more = saved.pop("more", {})
-    return LoopState(**saved), more, changed
+    return SavedState(LoopState(**saved), more, changed)
 
 
 def set_dropout(modules: nn.Module, share: float) -> None:

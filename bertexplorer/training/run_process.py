@@ -23,9 +23,13 @@ from bertexplorer.training.trackers import Reports
 class ActiveRun(Protocol):
     """A run while it is computed, as RunDriver is."""
 
-    def events(self) -> Iterator[Event]: ...
+    def events(self) -> Iterator[Event]:
+        """Compute the run, yielding its events without time and position."""
+        ...
 
-    def position(self) -> Event: ...
+    def position(self) -> Event:
+        """ "stretch" and "step", as every event has them."""
+        ...
 
 
 @contextmanager
@@ -50,7 +54,7 @@ def log_events(
 ) -> Iterator[Event]:
     """Lock *folder*, create a run and yield its events, each after logging it. *create_run* takes a function that
     returns whether to stop: because *stop* returns True, or because the file RUN/stop exists. *reports*: the trackers
-    that get the events too.
+    that get the events too, and are closed at the end. An error is logged as the event "failed".
 
     Raises ExplorerError; commits stay intact."""
     threads = torch.get_num_threads()
@@ -86,6 +90,7 @@ def log_events(
 
 
 def error_message(error: Exception) -> str:
+    """Why a run failed, for people."""
     if isinstance(error, MemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
         return "Out of memory. Try a smaller batch or shorter texts."
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -137,5 +142,6 @@ def memory_mb() -> float:
         import resource
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1e6 if sys.platform == "darwin" else 1e3)
+        units_per_mb = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, else kilobytes
+        return peak / units_per_mb
     return 0.0

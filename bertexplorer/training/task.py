@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Required, TypedDict, TypeVar
 
 from bertexplorer.training.data.rows import Row, RowProblem
 
@@ -43,16 +43,41 @@ class Confusion:
     counts: tuple[tuple[int, ...], ...]
 
 
+class EvaluatedRow(TypedDict, total=False):
+    """A validation row with its answer: a line of predictions.jsonl, and a row of the tables that a run shows.
+
+    Here are the columns that mean the same in every task. A task has those that it needs, and adds its own in a
+    subclass, beside its learner. Two runs are compared row by row (finetuning/compare.py): rows are the same if their
+    line, input and gold are, and the first of `f1`, `score`, `right` and `loss` that both runs have decides. So a
+    predicted number is not called `score`."""
+
+    line: Required[int]  # in the file, from 1
+    # The input; one of the rows opens Explore (runs/report.py)
+    text: str
+    text_a: str
+    text_b: str
+    query: str
+    question: str
+    context: str
+    # The answer, as text or as a number
+    gold: Required[str | float]
+    predicted: Required[str | float]
+    # How good it is: of the first three more is better, of the loss less
+    f1: float  # 0 to 1
+    score: float  # 0 to 1
+    right: bool  # the wrong rows are listed (runs/report.py)
+    loss: float  # nats per decision; NaN if there is none
+    cut: int  # tokens of the input beyond the limit, which were not read
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """The result of an evaluation. *rows*: per example its line, input, gold and predicted, as plain JSON; *tables*:
-    further tables by title, such as one row per class.
-
-    Two runs are compared row by row by the first of these columns: `f1`, `score` and `right`, of which more is better,
-    and `loss`, of which less is (finetuning/compare.py). So a predicted number is not called `score`."""
+    """The result of an evaluation. *metrics*: keys of Task.metrics, among them the headline, Task.metric, and "loss"
+    (nats per decision); *rows*: one for each example; *tables*: title -> rows of a further table, such as one for each
+    class, as plain JSON."""
 
     metrics: dict[str, float]
-    rows: list[dict[str, Any]]
+    rows: Sequence[EvaluatedRow]
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     confusion: Confusion | None = None
 

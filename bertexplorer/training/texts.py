@@ -22,13 +22,13 @@ AT_ONCE = 4096  # padded tokens of a batch without gradients
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One input as ids, and its target. *vectors*: the output of a frozen encoder, 1 x d or t x d."""
+    """One input of the encoder, and its target."""
 
     ids: Sequence[int]
     segments: Sequence[int]
-    target: Any = None
+    target: Any = None  # what `read` of a learner puts here, its `targets` reads
     left_out: int = 0  # tokens beyond the limit
-    vectors: NDArray[np.float32] | None = None
+    vectors: NDArray[np.float32] | None = None  # the output of a frozen encoder, 1 x d or t x d
     features: Sequence[float] = ()  # other columns of the row
 
 
@@ -39,7 +39,7 @@ class TextBatch:
     ids: Int[Tensor, "b t"]
     segments: Int[Tensor, "b t"]
     mask: Bool[Tensor, "b t"] | None  # False at padding; None: no padding
-    targets: Tensor
+    targets: Tensor  # as the learner's `targets` makes them
     tokens: int  # without padding
     vectors: Float[Tensor, "b s d"] | None = None  # instead of a pass; s is t, or 1 where the first is enough
     features: Float[Tensor, "b f"] | None = None
@@ -62,7 +62,8 @@ class LimitedTokenizer:
         self.check_pairs = tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
-        """The encoding of each of *texts*, one text or a pair, prepared as on the page (see Tokenizer.prepare)."""
+        """The encoding of each of *texts*, one text or a pair, prepared as on the page (see Tokenizer.prepare). Raises
+        ExplorerError for a text that is too long to prepare, and for pairs if the checkpoint reads none."""
         return self.truncating.encode_batch(self.prepared(texts))
 
     def prepared(self, texts: Sequence[tuple[str, ...]]) -> list[Any]:
@@ -73,26 +74,33 @@ class LimitedTokenizer:
         return [text if len(text) > 1 else text[0] for text in clean]
 
     def items(self, texts: Sequence[tuple[str, ...]], targets: Sequence[Any] | None = None) -> list[Item]:
-        """*texts* as Items, with their *targets*."""
+        """*texts* as Items, with their *targets*. Raises as `encode` does."""
         targets = targets if targets is not None else [None] * len(texts)
         prepared = self.prepared(texts)
         encodings = self.truncating.encode_batch(prepared)
+
+        # Those that were cut are encoded as a whole too, to count what was left out
         cut = [i for i, encoding in enumerate(encodings) if encoding.overflowing]
-        whole = zip(cut, self.whole.encode_batch([prepared[i] for i in cut]), strict=True)
-        left_out = {i: len(encoding.ids) - len(encodings[i].ids) for i, encoding in whole}
-        return [
-            Item(encoding.ids, encoding.type_ids, target, left_out.get(i, 0))
-            for i, (encoding, target) in enumerate(zip(encodings, targets, strict=True))
-        ]
+        whole = self.whole.encode_batch([prepared[i] for i in cut])
+        left_out = [0] * len(texts)
+        for i, encoding in zip(cut, whole, strict=True):
+            left_out[i] = len(encoding.ids) - len(encodings[i].ids)
+
+        items = []
+        for encoding, target, count in zip(encodings, targets, left_out, strict=True):
+            items.append(Item(encoding.ids, encoding.type_ids, target=target, left_out=count))
+        return items
 
 
 def pad(items: Sequence[Item], pad_id: int, targets: Tensor) -> TextBatch:
-    """One batch, padded on the right to the longest."""
+    """One batch, padded on the right to the longest. *items*: at least one; either all have features, or none has."""
     lengths = np.array([len(item.ids) for item in items])
     shape = (len(items), int(lengths.max()))
-    ids, segments = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
+    ids = np.full(shape, pad_id, np.int64)
+    segments = np.zeros(shape, np.int64)
     for row, item in enumerate(items):
-        ids[row, : len(item.ids)], segments[row, : len(item.ids)] = item.ids, item.segments
+        ids[row, : len(item.ids)] = item.ids
+        segments[row, : len(item.ids)] = item.segments
     token_mask = np.arange(shape[1]) < lengths[:, None]
     return TextBatch(
         ids=torch.from_numpy(ids),
@@ -118,7 +126,9 @@ def stack_vectors(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
 
 def hidden_states(encoder: nn.Module, batch: TextBatch) -> Float[Tensor, "b s d"]:
     """The last hidden states of *batch*: its cached vectors if it has some, else those of a forward pass."""
-    return batch.vectors if batch.vectors is not None else forward(encoder, batch.ids, batch.segments, batch.mask)
+    if batch.vectors is not None:
+        return batch.vectors
+    return forward(encoder, batch.ids, batch.segments, batch.mask)
 
 
 def forward(
@@ -129,8 +139,8 @@ def forward(
     change: Intervention = NO_CHANGE,
 ) -> Float[Tensor, "b t d"]:
     """The last hidden states of a forward pass, with gradients unless they are disabled."""
-    slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
-    attention = slow and torch.is_grad_enabled()
+    in_bf16 = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    attention = in_bf16 and torch.is_grad_enabled()  # asked for, as the fused kernel is slow in bf16 backwards
     return encoder(ids, segments_of(encoder, segments), mask, intervention=change, attention=attention).last
 
 
@@ -147,15 +157,19 @@ def by_length(items: Sequence[Item], max_tokens: int = AT_ONCE) -> list[list[int
 
 def batch_bounds(lengths: Sequence[int], max_tokens: int, overhead: int = OVERHEAD) -> list[tuple[int, int]]:
     """(start, end) of batches of ascending *lengths*, of at most *max_tokens* padded tokens each, so that padding plus
-    *overhead* per batch is smallest: an exact shortest path."""
-    best, starts = np.zeros(len(lengths) + 1, np.int64), [0]
-    rows = np.arange(len(lengths), 0, -1)
+    *overhead* per batch is smallest: an exact shortest path. A single longer input is a batch."""
+    # 1. For each number of inputs, the least cost of all batches up to there, and where the last of them starts
+    costs = np.zeros(len(lengths) + 1, np.int64)
+    starts = [0]
+    rows = np.arange(len(lengths), 0, -1)  # rows[start - end :] counts the rows of the batches that end here
     for end, longest in enumerate(lengths, 1):
-        start = max(0, end - max(1, max_tokens // longest))
-        costs = best[start:end] + longest * rows[start - end :]
-        least = int(costs.argmin())
-        starts.append(start + least)
-        best[end] = costs[least] + overhead
+        first = max(0, end - max(1, max_tokens // longest))
+        candidates = costs[first:end] + longest * rows[first - end :]
+        least = int(candidates.argmin())
+        starts.append(first + least)
+        costs[end] = candidates[least] + overhead
+
+    # 2. The batches, from the last to the first
     bounds = []
     end = len(lengths)
     while end:

@@ -4,7 +4,8 @@ The run's own log stays the truth: a tracker gets what the log has, and one that
 the run goes on. TensorBoard writes to RUN/tensorboard, trackio to this machine; the others send to the server that they
 are set up for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,29 +43,36 @@ def tracker_names(names: str) -> tuple[str, ...]:
 
 
 class Reports:
-    """What a run reports to its *trackers*, from its *folder*, which names it."""
+    """What a run reports to its trackers. It is named by its folder."""
 
     def __init__(self, folder: Path, trackers: tuple[str, ...], settings: Mapping[str, Any]) -> None:
+        """*trackers*: their names; they are started with the first event. *settings*: of the run."""
         self.folder = folder
         self.settings = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
         self.waiting = trackers
-        self.started: dict[str, Any] = {}
+        self.started: dict[str, Any] = {}  # name -> tracker
 
     def send(self, event: Event) -> Iterator[Event]:
         """Report *event*. Yields a warning for each tracker that fails, which is left out from then on."""
         for name in self.waiting:
-            yield from self.attempt(name, lambda name=name: self.started.update({name: self.start(name)}))
+            yield from self.attempt(name, partial(self.start, name))
         self.waiting = ()
-        values = numbers(event) if event["event"] in EVENTS else {}
-        for name, tracker in list(self.started.items()) if values else ():
-            yield from self.attempt(name, lambda tracker=tracker: tracker.log(values, step=event["step"]))
+        if event["event"] not in EVENTS:
+            return
+        values = numbers(event)
+        if not values:
+            return
+        for name, tracker in list(self.started.items()):
+            yield from self.attempt(name, partial(tracker.log, values, step=event["step"]))
 
     def close(self) -> None:
         """Finish all trackers."""
         for name, tracker in list(self.started.items()):
-            list(self.attempt(name, tracker.finish))
+            for _ in self.attempt(name, tracker.finish):
+                pass  # nobody reads warnings any more
 
-    def attempt(self, name: str, act: Any) -> Iterator[Event]:
+    def attempt(self, name: str, act: Callable[[], object]) -> Iterator[Event]:
+        """Call *act* for the tracker *name*. If it fails, the tracker is left out, and a warning is yielded."""
         try:
             act()
         except Exception as error:  # of any library, for any reason: the run matters more
@@ -72,7 +80,7 @@ class Reports:
             text = f"{name} gets no more of this run: {error!s:.200}. The run goes on."
             yield {"event": "warning", "tracker": name, "text": text}
 
-    def start(self, name: str) -> Any:
+    def start(self, name: str) -> None:
         """Start the tracker called *name*."""
         from accelerate import PartialState, tracking
 
@@ -88,15 +96,20 @@ class Reports:
         tracker.start()
         if name != "tensorboard":  # whose form of settings makes a run of its own
             tracker.store_init_configuration(self.settings)
-        return tracker
+        self.started[name] = tracker
 
 
 def numbers(event: Event) -> dict[str, float]:
     """The measures of an event, by a name with its kind: steps/rate, steps/loss/label, evaluated/metrics/accuracy."""
-    found: dict[str, float] = {}
+    measures: dict[str, float] = {}
     for name, value in event.items():
-        parts = value.items() if isinstance(value, Mapping) else [("", value)]
-        for part, number in parts:
-            if type(number) in (int, float) and name not in PLACE:
-                found["/".join(filter(None, (event["event"], name, part)))] = float(number)
-    return found
+        if name in PLACE:
+            continue
+        prefix = f"{event['event']}/{name}"
+        parts = {prefix: value}
+        if isinstance(value, Mapping):
+            parts = {f"{prefix}/{part}": number for part, number in value.items()}
+        for path, number in parts.items():
+            if type(number) in (int, float):
+                measures[path] = float(number)
+    return measures

@@ -15,9 +15,9 @@ from bertexplorer.training.entities import (
     confusion,
     count_illegal,
     entities,
-    f1,
     head_labels,
     metrics,
+    scores,
     strict_entities,
     tables,
     to_iob2,
@@ -197,4 +197,4 @@ def test_strict_and_plain_scores_have_tables_by_kind() -> None:
     }
     matrix = confusion(gold, guess, False)
     assert matrix.labels == ("O", "LOC", "PER") and matrix.counts == ((1, 0, 0), (0, 1, 0), (1, 0, 1))
-    assert f1(0, 0, 0) == (0.0, 0.0, 0.0)
+    assert scores(0, 0, 0) == (0.0, 0.0, 0.0)

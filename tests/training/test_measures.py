@@ -21,8 +21,8 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from bertexplorer.training import entities
 from bertexplorer.training.learners.classification import Classifier
-from bertexplorer.training.learners.reranking import compare_orders as reranked
-from bertexplorer.training.learners.retrieval import describe_ranking
+from bertexplorer.training.learners.reranking import evaluate_query as evaluate_reranking
+from bertexplorer.training.learners.retrieval import evaluate_query
 from bertexplorer.training.ranking import tie_ranks
 from bertexplorer.training.tasks import reranking
 from bertexplorer.training.tasks.classification import Example, Options, baselines
@@ -139,10 +139,10 @@ def ranking(draw: np.random.Generator) -> None:
     values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, run)  # RR @ 10 is another package's, ties too
     first = values[RR] if values[RR] >= 1 / 10 else 0.0
     wanted = {"mrr_10": first, "ndcg_10": values[nDCG @ 10], "recall_10": values[R @ 10]}
-    result = describe_ranking(scores, passages, tie_ranks(passages), judged)
+    result = dict(evaluate_query("q", judged, passages, scores, tie_ranks(passages), line=1, loss=0.0))
     assert {name: result[name] for name in wanted} == pytest.approx(wanted)
     own = [reranking.Example(0, ("q", p), float(g)) for p, g in zip(passages, grades, strict=True)]
-    after = reranked(own, scores, list(range(count)))
+    after = evaluate_reranking("q", own, scores, list(range(count)), loss=0.0, cut=0)
     assert [after["ndcg_10"], after["mrr_10"]] == pytest.approx([wanted["ndcg_10"], wanted["mrr_10"]])
 
 

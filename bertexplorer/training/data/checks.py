@@ -20,11 +20,11 @@ ALWAYS = 10  # with up to this many classes, the validation rows have all of the
 
 @dataclass(frozen=True)
 class Finding:
-    """A message about the rows, the lines it concerns, and whether it prevents the run."""
+    """A message about the rows."""
 
     what: str
-    lines: tuple[int, ...] = ()
-    stops: bool = False
+    lines: tuple[int, ...] = ()  # that it concerns
+    stops: bool = False  # whether it prevents the run
     hint: Hint | None = None  # what to do, if *what* does not say it
 
     def render(self, channel: Channel = "page") -> str:
@@ -55,17 +55,26 @@ def row_key(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
 
 def duplicates(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
     """(line, line of the first equal row) of every row that repeats an earlier one."""
-    first: dict[tuple[str, ...], int] = {}
-    before = [(row.line, first.setdefault(row_key(row, keys), row.line)) for row in rows]
-    return [(line, earlier) for line, earlier in before if earlier != line]
+    first: dict[tuple[str, ...], int] = {}  # key -> line
+    pairs = []
+    for row in rows:
+        earlier = first.setdefault(row_key(row, keys), row.line)
+        if earlier != row.line:
+            pairs.append((row.line, earlier))
+    return pairs
 
 
 def overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
     """(line in dev, line of the first equal row in train)."""
-    first: dict[tuple[str, ...], int] = {}
+    first: dict[tuple[str, ...], int] = {}  # key -> line
     for row in train:
         first.setdefault(row_key(row, keys), row.line)
-    return [(row.line, first[key]) for row in dev if (key := row_key(row, keys)) in first]
+    pairs = []
+    for row in dev:
+        key = row_key(row, keys)
+        if key in first:
+            pairs.append((row.line, first[key]))
+    return pairs
 
 
 def similar_labels(labels: Sequence[str]) -> list[tuple[str, ...]]:
@@ -89,35 +98,27 @@ def row_findings(
 ) -> list[Finding]:
     """All findings about the rows of a run, those that prevent it first. *keys*: the cells that are its texts; *label*:
     the cell to predict, if it is a class, or *several*. *dev* may be empty if it is not chosen yet."""
-    findings = label_findings(train, dev, label, several) if label is not None else []
-    contradictory = contradictions(train, keys, label, several) if label is not None else []
-    contradicting = set(contradictory)
+    findings: list[Finding] = []
+    contradictory: list[tuple[int, int]] = []
+    if label is not None:
+        findings += label_findings(train, dev, label, several)
+        contradictory = contradictions(train, keys, label, several)
     if contradictory:
-        findings.append(
-            rows_finding(
-                contradictory, "repeats an earlier text with another label", "repeat an earlier text with another label"
-            )
-        )
-    if repeated := [pair for pair in duplicates(train, keys) if pair not in contradicting]:
+        singular, plural = "repeats an earlier text with another label", "repeat an earlier text with another label"
+        findings.append(rows_finding(contradictory, singular, plural))
+    contradicting = set(contradictory)
+    repeated = [pair for pair in duplicates(train, keys) if pair not in contradicting]
+    if repeated:
         findings.append(rows_finding(repeated, "duplicates an earlier row", "duplicate an earlier row"))
+    of_dev = f"of the {len(dev):,} validation rows"
     shared = overlap(train, dev, keys)
     if shared:
-        findings.append(
-            rows_finding(
-                shared,
-                *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are")),
-            )
-        )
-    if nearly := near_overlap(train, dev, keys):
-        findings.append(
-            rows_finding(
-                nearly,
-                *(
-                    f"of the {len(dev):,} validation rows nearly {verb} a training row"
-                    for verb in ("repeats", "repeat")
-                ),
-            )
-        )
+        singular, plural = f"{of_dev} is among the training rows too", f"{of_dev} are training rows too"
+        findings.append(rows_finding(shared, singular, plural))
+    nearly = near_overlap(train, dev, keys)
+    if nearly:
+        singular, plural = f"{of_dev} nearly repeats a training row", f"{of_dev} nearly repeat a training row"
+        findings.append(rows_finding(nearly, singular, plural))
     return sorted(findings, key=lambda finding: not finding.stops)
 
 
@@ -135,22 +136,30 @@ def comma_findings(rows: Sequence[Row], keys: Sequence[str]) -> list[Finding]:
     """A finding for each column of numbers whose commas may all separate thousands."""
     findings = []
     for key in keys:
-        commas = [(row.line, cell) for row in rows if "," in (cell := cell_text(row.cells.get(key, "")).strip())]
-        if commas and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
-            first = commas[0][1]
+        numbers = []  # those with a comma
+        lines = []  # of these
+        for row in rows:
+            cell = cell_text(row.cells.get(key, "")).strip()
+            if "," in cell:
+                numbers.append(cell)
+                lines.append(row.line)
+        if numbers and all(map(THOUSANDS.fullmatch, numbers)):
+            first = numbers[0]
             message = f"“{first}” is read as {first.replace(',', '.')}. If commas separate thousands, remove them."
-            lines = tuple(line for line, _ in commas)
-            findings.append(Finding(f"The numbers under {key} have decimal commas: {message}", lines))
+            findings.append(Finding(f"The numbers under {key} have decimal commas: {message}", tuple(lines)))
     return findings
 
 
 def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -> Finding:
     """“3 rows …: line 7 (as line 2), …”, naming the first three. *singular*, *plural*: the predicate, singular and
     plural."""
-    examples = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
-    ellipsis = ", …" if len(pairs) > 3 else ""
+    examples = []
+    for line, before in pairs[:3]:
+        examples.append(f"line {line} (as line {before})" if before else f"line {line}")
+    if len(pairs) > 3:
+        examples.append("…")
     message = f"1 row {singular}" if len(pairs) == 1 else f"{len(pairs):,} rows {plural}"
-    return Finding(f"{message}: {examples}{ellipsis}.", tuple(line for line, _ in pairs))
+    return Finding(f"{message}: {', '.join(examples)}.", tuple(line for line, _ in pairs))
 
 
 def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several: bool = False) -> list[Finding]:
@@ -205,9 +214,11 @@ def too_few_labels(counts: Mapping[str, int], dev_counts: Mapping[str, int]) -> 
 
 
 def quoted_names(names: Sequence[str]) -> str:
-    """The first three of *names* in quotation marks."""
-    parts = [f"“{name[:40]}”" for name in names[:3]]
-    return ", ".join(parts) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    """The first three of *names* in quotation marks, and how many more there are."""
+    quoted = ", ".join(f"“{name[:40]}”" for name in names[:3])
+    if len(names) > 3:
+        return f"{quoted} and {len(names) - 3:,} more"
+    return quoted
 
 
 def split_rows(
@@ -245,11 +256,14 @@ def split_rows(
         dev.update(draw_groups(classes[name], share, rng))
     if not dev:  # every class has one text
         dev.update(rng.choice(list(groups.values())))
-    return [row for i, row in enumerate(rows) if i not in dev], [row for i, row in enumerate(rows) if i in dev]
+    train_rows = [row for i, row in enumerate(rows) if i not in dev]
+    dev_rows = [row for i, row in enumerate(rows) if i in dev]
+    return train_rows, dev_rows
 
 
 def classes_to_split(sizes: dict[str, int], target: int, rng: random.Random) -> list[str]:
-    """The classes from which *target* validation rows are drawn. *sizes*: class -> number of texts."""
+    """The classes from which *target* validation rows are drawn: all of several texts, or, if there are too many, the
+    largest. *sizes*: class -> number of texts."""
     divisible = sorted(name for name, size in sizes.items() if size > 1)
     if len(divisible) <= max(ALWAYS, 2 * target):
         return divisible
@@ -264,8 +278,8 @@ def classes_to_split(sizes: dict[str, int], target: int, rng: random.Random) -> 
 
 
 def draw_groups(groups: list[list[int]], share: float, rng: random.Random) -> list[int]:
-    """The members of some of *groups*, about *share* of all: of one group none, of several at least one on
-    either side."""
+    """The members of some of *groups*, about *share* of all: of one group none, of several at least one on either
+    side."""
     if len(groups) < 2:
         return []
     order = rng.sample(groups, len(groups))
@@ -274,4 +288,6 @@ def draw_groups(groups: list[list[int]], share: float, rng: random.Random) -> li
     for group in order[:-1]:
         if sum(map(len, chosen)) + len(group) <= target:
             chosen.append(group)
-    return [i for group in chosen or [min(order, key=len)] for i in group]
+    if not chosen:  # all are larger than the share
+        chosen.append(min(order, key=len))
+    return [i for group in chosen for i in group]

@@ -4,9 +4,10 @@ import csv
 import io
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
+from typing import NamedTuple
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.guess import KNOWN, normalized_name
@@ -20,6 +21,7 @@ QUOTED = re.compile(r'"(?:[^"]|"")*"')
 NAMED = re.compile(r'"?sep=([^\w\s"]|\t)"?[ ]*(?=[\r\n])', re.IGNORECASE)  # Excel's first line, such as sep=;
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why it cannot be read
+Records = Iterator[Record]
 REASONS = {
     "unexpected end": "a quote opens here and is never closed",
     "field larger": "a cell of more than 131,072 characters, or a quote that is never closed",
@@ -35,35 +37,44 @@ def parse_table(
     one character, and for more than 200 unclosed quotes."""
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
         raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
+    # 1. The records
     named, text = named_delimiter(text)
     delimiter = delimiter or named or guess_delimiter(text)
-    first_records, other_records, quote_note = best_reading(text, delimiter, max_rows + 2)
-    fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
+    reading = best_reading(text, delimiter, max_rows + 2)
+    fields = filled_rows(reading.first)
     if not fields:
-        unread = [(line, row) for line, _, row in first_records if isinstance(row, str)]
+        unread = [(line, row) for line, _, row in reading.first if isinstance(row, str)]
         return ParsedFile(unread, "no row that can be read")
 
+    # 2. The columns
     has_header = is_header(fields) if header is None else header
     width = len(fields[0]) if has_header else common_width(fields)
     if width > MAX_COLUMNS:
         raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     columns = column_names(fields[0] if has_header else [""] * width)
 
-    # How it was read, for people
+    # 3. How it was read, for people
     how = "one column"
     if width > 1:
         how = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns"
     if delimiter == named:
         how += ", as line 1 says"
-    how += quote_note
+    how += reading.quote_note
     if has_header:
-        how += "".join([", with a header", *(f", {note}" for note in repeated_names(fields[0]))])
+        how += ", with a header"
+        for note in repeated_names(fields[0]):
+            how += f", {note}"
     else:
         how += ", no header"
-    empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
+    empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in reading.first)
     if empty:
         how += f", {counted(empty, 'empty row')} skipped"
-    return ParsedFile(entries(chain(first_records, other_records), columns, has_header), how, columns)
+    return ParsedFile(entries(chain(reading.first, reading.others), columns, has_header), how, columns)
+
+
+def filled_rows(records: Iterable[Record]) -> list[list[str]]:
+    """The fields of the records that can be read and are not empty."""
+    return [row for _, _, row in records if isinstance(row, list) and any(row)]
 
 
 def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool) -> Iterator[Entry]:
@@ -81,51 +92,69 @@ def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool)
             yield line, f"has {counted(len(row), 'field')}, expected {len(columns)}{extent}"
 
 
-def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Record], Iterator[Record], str]:
-    """The reading of *text* with the fewest rows of an unusual width: (the first records, the others, a remark on
-    quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files. Raises ExplorerError if
-    every reading has more than 200 unclosed quotes."""
+class Reading(NamedTuple):
+    """The records of a text."""
+
+    first: list[Record]
+    others: Records
+    quote_note: str  # a remark on quotes, as part of a sentence
+
+
+def best_reading(text: str, delimiter: str, max_records: int) -> Reading:
+    """The reading of *text* with the fewest rows of an unusual width among the first *max_records*. Quotes in a
+    tab-separated file are often part of the text, as in the GLUE files. Raises ExplorerError if every reading has more
+    than 200 unclosed quotes."""
+    # 1. The ways to read it
     quoted = partial(read_records, text, delimiter=delimiter, strict=True)
-    if delimiter != "\t":
-        readings = (quoted, partial(quoted, skipinitialspace=True))
+    tabbed = delimiter == "\t"
+    if tabbed:
+        ways = (partial(read_records, text, delimiter=delimiter, quoting=csv.QUOTE_NONE), quoted)
     else:
-        readings = (partial(read_records, text, delimiter=delimiter, quoting=csv.QUOTE_NONE), quoted)
-    fewest, chosen = -1, 0
+        ways = (quoted, partial(quoted, skipinitialspace=True))
+
+    # 2. The one with the fewest faults; of equal ones the first, or the last of tabs
+    best: Reading | None = None
+    best_way = fewest = 0
     refusal: ExplorerError | None = None
-    for i, reading in enumerate(readings):
-        remaining = reading()
+    for number, read in enumerate(ways):
+        remaining = read()
         try:
-            first_records = list(islice(remaining, max_records))
+            first = list(islice(remaining, max_records))
         except ExplorerError as error:
             refusal = error
             continue
-        rows = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
+        rows = filled_rows(first)
         width = common_width(rows)
-        faults = sum(isinstance(row, str) for _, _, row in first_records) + sum(len(row) != width for row in rows)
-        if fewest < 0 or faults < fewest or (faults == fewest and delimiter == "\t"):
+        faults = sum(isinstance(row, str) for _, _, row in first) + sum(len(row) != width for row in rows)
+        if best is None or faults < fewest or (faults == fewest and tabbed):
+            best = Reading(first, remaining, "")
+            best_way = number
             fewest = faults
-            chosen = i
-            best_records = first_records
-            best_remaining = remaining
         if not fewest:
             break
-    if refusal and fewest < 0:
+    if best is None:
+        assert refusal is not None  # every way was refused
         raise refusal
-    if delimiter != "\t" or chosen == 1:
-        return best_records, best_remaining, ""
-    cells = [cell for _, _, row in best_records if isinstance(row, list) for cell in row if cell.startswith('"')]
-    if not all(map(QUOTED.fullmatch, cells)):
-        return best_records, best_remaining, ", quotes are part of the text"
-    return list(map(unquote, best_records)), map(unquote, best_remaining), ""
+
+    # 3. Of tabs, whether the quotes are part of the text
+    quotes_are_text = tabbed and best_way == 0
+    if not quotes_are_text:
+        return best
+    starting_cells = [cell for row in filled_rows(best.first) for cell in row if cell.startswith('"')]
+    if not all(map(QUOTED.fullmatch, starting_cells)):
+        return best._replace(quote_note=", quotes are part of the text")
+    return Reading(list(map(unquote, best.first)), map(unquote, best.others), "")
 
 
 def read_records(text: str, **dialect: object) -> Iterator[Record]:
     """The records of *text*, blank lines as empty lists. After a broken record, reading resumes at its second line, so
-    that an unclosed quote spoils no other row."""
-    source, again = io.StringIO(text, newline=""), deque[str]()
-    start = 1
+    that an unclosed quote spoils no other row. *dialect*: as for csv.reader. Raises ExplorerError for more than 200
+    unclosed quotes."""
+    source = io.StringIO(text, newline="")
+    again = deque[str]()  # lines to read once more
+    consumed = list[str]()  # lines of the current record
+    start = 1  # its first line
     failures = 0
-    consumed = list[str]()
 
     def recorded() -> Iterator[str]:
         while line := again.popleft() if again else source.readline():
@@ -157,7 +186,9 @@ def read_records(text: str, **dialect: object) -> Iterator[Record]:
 def named_delimiter(text: str) -> tuple[str, str]:
     """(the delimiter that a first line such as sep=; names, *text* with that line empty); ("", *text*) without one."""
     match = NAMED.match(text)
-    return (match[1], text[match.end() :]) if match else ("", text)
+    if not match:
+        return "", text
+    return match[1], text[match.end() :]
 
 
 def guess_delimiter(text: str) -> str:
@@ -166,10 +197,10 @@ def guess_delimiter(text: str) -> str:
     start = "".join(islice(io.StringIO(text[:50_000], newline=""), 200))
 
     def score(sign: str) -> tuple[float, float]:
+        """(the share of the records that are as wide as the first, the share that is wider than one field)."""
         quoting = csv.QUOTE_NONE if sign == "\t" else csv.QUOTE_MINIMAL
-        rows = [
-            row for _, _, row in read_records(start, delimiter=sign, quoting=quoting) if isinstance(row, list) and row
-        ]
+        records = read_records(start, delimiter=sign, quoting=quoting)
+        rows = [row for _, _, row in records if isinstance(row, list) and row]
         if not rows or len(rows[0]) < 2:
             return 0.0, 0.0
         widths = Counter(map(len, rows))
@@ -191,14 +222,16 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     head, below = rows[0], rows[1:200]
     if len(head) > MAX_COLUMNS:
         return False
-    names = len(head) > 1 and len(set(head)) == len(head) and max(map(len, head)) <= 60
+    like_names = len(head) > 1 and len(set(head)) == len(head) and max(map(len, head)) <= 60
     for i, cell in enumerate(head):
         values = [row[i] for row in below if i < len(row)]
         if not cell.strip() or cell in values or NUMBER.fullmatch(cell.strip()):
             continue
-        if normalized_name(cell) in KNOWN or (values and all(NUMBER.fullmatch(value.strip()) for value in values)):
+        above_numbers = values and all(NUMBER.fullmatch(value.strip()) for value in values)
+        if normalized_name(cell) in KNOWN or above_numbers:
             return True
-        if names and len(values) >= 4 and len(set(values)) <= len(values) / 2 and all(values):
+        above_labels = len(values) >= 4 and len(set(values)) <= len(values) / 2 and all(values)
+        if like_names and above_labels:
             return True
     return False
 
@@ -217,9 +250,12 @@ def column_names(head: Sequence[str]) -> tuple[str, ...]:
     """The names of the columns: stripped, "column 2" for an empty one, "text (2)" for a repeated one."""
     names: list[str] = []
     for i, cell in enumerate(head):
-        name = cell.strip().strip("\ufeff").strip() or f"column {i + 1}"
-        numbered = (other for n in range(2, len(head) + 2) if (other := f"{name} ({n})") not in names)
-        names.append(next(numbered) if name in names else name)
+        name = plain_name = cell.strip().strip("\ufeff").strip() or f"column {i + 1}"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{plain_name} ({number})"
+        names.append(name)
     return tuple(names)
 
 
@@ -229,7 +265,12 @@ def common_width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def unquote(record: Record) -> Record:
+    """*record* with its quoted cells without their quotes."""
     line, last, row = record
     if isinstance(row, str):
         return record
-    return line, last, [c[1:-1].replace('""', '"') if QUOTED.fullmatch(c) else c for c in row]
+    cells = []
+    for cell in row:
+        is_quoted = QUOTED.fullmatch(cell)
+        cells.append(cell[1:-1].replace('""', '"') if is_quoted else cell)
+    return line, last, cells

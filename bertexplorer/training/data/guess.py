@@ -102,26 +102,34 @@ WORDS = 0.4  # bonus of words over numbers as labels: the numbers may be a ratin
 def guess_columns(table: Table, columns: Sequence[ColumnSpec]) -> dict[str, str]:
     """{column of the task: column of the table}, using each column at most once and omitting those that nothing fits.
     An optional column is matched by name only."""
+    # 1. By name
     mapping: dict[str, str] = {}
     for spec in columns:
         unused = {normalized_name(name): name for name in reversed(table.columns) if name not in mapping.values()}
-        known_names = (
-            normalized_name(spec.name),
-            normalized_name(spec.label),
-            *NAMES.get(spec.name, KINDS.get(spec.kind, ())),
-        )
-        if (column := next((unused[name] for name in known_names if name in unused), None)) is not None:
-            mapping[spec.name] = column
+        known = next((name for name in usual_names(spec) if name in unused), None)
+        if known is not None:
+            mapping[spec.name] = unused[known]
+
+    # 2. By content, texts last
     rows = table.rows[:EXAMINED_ROWS]
     for spec in sorted(columns, key=lambda spec: spec.kind == "text"):
         if spec.name in mapping or spec.optional or spec.kind not in FITS:
             continue
-        cells = {name: [row.cells[name] for row in rows] for name in table.columns if name not in mapping.values()}
-        scores = {name: FITS[spec.kind](column) for name, column in cells.items()}
+        scores = {}
+        for name in table.columns:
+            if name not in mapping.values():
+                scores[name] = FITS[spec.kind]([row.cells[name] for row in rows])
         best = max(scores, key=lambda name: scores[name], default="")
         if best and scores[best] > 0:
             mapping[spec.name] = best
-    return keep_file_order(mapping, table.columns, [w.name for w in columns if w.kind == "text"], rows)
+    texts = [spec.name for spec in columns if spec.kind == "text"]
+    return keep_file_order(mapping, table.columns, texts)
+
+
+def usual_names(spec: ColumnSpec) -> list[str]:
+    """The names, normalised, that a column of a task usually has in files, the likeliest first."""
+    in_files = NAMES.get(spec.name, KINDS.get(spec.kind, ()))
+    return [normalized_name(spec.name), normalized_name(spec.label), *in_files]
 
 
 def usual_columns(columns: Iterable[str], wanted: Sequence[str]) -> dict[str, str]:
@@ -150,14 +158,14 @@ def say_columns(found: Mapping[str, str]) -> str:
 def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[str, str]) -> dict[str, str]:
     """Why each column of *chosen* was guessed, in a few words, and which others would also do as a label; nothing for a
     column that the user chose instead."""
-    guessed, rows = guess_columns(table, columns), table.rows[:EXAMINED_ROWS]
+    guessed = guess_columns(table, columns)
+    rows = table.rows[:EXAMINED_ROWS]
     reasons = {}
     for spec in columns:
         column = chosen.get(spec.name)
         if not column or guessed.get(spec.name) != column:
             continue
-        usual = (spec.name, spec.label, *NAMES.get(spec.name, KINDS.get(spec.kind, ())))
-        if normalized_name(column) in map(normalized_name, usual):
+        if normalized_name(column) in usual_names(spec):
             reason = "by its name"
         else:
             reason = BY_CONTENT.get(spec.kind, "")
@@ -178,16 +186,18 @@ def different_values(rows: Sequence[Row], column: str) -> int:
 
 
 def keep_file_order(
-    mapping: dict[str, str], file_columns: Sequence[str], text_columns: list[str], rows: Sequence[Row]
+    mapping: dict[str, str], file_columns: Sequence[str], text_columns: Sequence[str]
 ) -> dict[str, str]:
     """Texts that only their length distinguished keep the order of the file: the first column is the first text."""
-    by_name = {
-        w: c
-        for w, c in mapping.items()
-        if normalized_name(c) in NAMES.get(w, TEXT) or normalized_name(c) == normalized_name(w)
-    }
-    by_length = [w for w in text_columns if w in mapping and w not in by_name]
-    return mapping | dict(zip(by_length, sorted((mapping[w] for w in by_length), key=file_columns.index), strict=True))
+    by_length = []  # columns of the task
+    for name in text_columns:
+        if name in mapping:
+            column = normalized_name(mapping[name])
+            by_name = column in NAMES.get(name, TEXT) or column == normalized_name(name)
+            if not by_name:
+                by_length.append(name)
+    in_order = sorted((mapping[name] for name in by_length), key=file_columns.index)
+    return mapping | dict(zip(by_length, in_order, strict=True))
 
 
 def normalized_name(name: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.read import MAX_ROWS
@@ -35,7 +35,7 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
         token = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
         HfApi(token=token).dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
         stream = datasets.load_dataset(repository, configuration, split=split, streaming=True, token=token)
-        rows, problems, has_more = read_rows(stream, max_rows)
+        read = read_rows(stream, max_rows)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
     except ExplorerError:
@@ -46,30 +46,50 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
         raise ExplorerError(
             f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or give a file."
         ) from error
-    if len(rows) < 2:
-        raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted at least 2.")
+    if len(read.rows) < 2:
+        raise ExplorerError(f"{repository} holds {len(read.rows)} rows in {split}; wanted at least 2.")
     source = f"{repository}, {configuration}" if configuration else repository
-    count = f"{len(rows) + len(problems):,} rows of {split} of {source}, from the hub."
-    summary = f"The first {count}" if has_more else count
-    return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
+    summary = f"{len(read.rows) + len(read.problems):,} rows of {split} of {source}, from the hub."
+    if read.has_more:
+        summary = f"The first {summary}"
+    return Table(
+        columns=tuple(read.rows[0].cells),
+        rows=tuple(read.rows),
+        problems=tuple(read.problems),
+        summary=summary,
+        kind="hub",
+        unit="row",
+    )
 
 
-def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[RowProblem], bool]:
-    """(rows, problems, whether the stream has more rows). Columns of texts, numbers and lists are read; others, such as
-    images, are ignored."""
+class ReadRows(NamedTuple):
+    """The first rows of a data set."""
+
+    rows: list[Row]
+    problems: list[RowProblem]
+    has_more: bool  # whether the data set has more rows
+
+
+def read_rows(stream: Any, max_rows: int) -> ReadRows:
+    """Columns of texts, numbers and lists are read, as far as all rows have them; others, such as images, are
+    ignored."""
     names = {key: class_names(feature) for key, feature in (stream.features or {}).items()}
     records = iter(stream)
     rows: list[Row] = []
     problems: list[RowProblem] = []
     for number, record in enumerate(islice(records, max_rows), 1):
         cells = {str(key): cell_of(value, names.get(key)) for key, value in record.items() if is_plain(value)}
-        if problem := length_problem(cells):
+        problem = length_problem(cells)
+        if problem:
             problems.append(RowProblem(number, problem))
         else:
             rows.append(Row(number, cells))
-    columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()
     has_more = next(records, None) is not None
-    return [Row(row.line, {k: v for k, v in row.cells.items() if k in columns}) for row in rows], problems, has_more
+    columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()
+    complete = []
+    for row in rows:
+        complete.append(Row(row.line, {name: cell for name, cell in row.cells.items() if name in columns}))
+    return ReadRows(complete, problems, has_more)
 
 
 def class_names(feature: Any) -> list[str] | None:

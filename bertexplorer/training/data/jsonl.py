@@ -24,6 +24,7 @@ def lines(text: str, max_lines: int) -> ParsedFile:
 
 
 def line_entries(text: str, max_lines: int) -> Iterator[Entry]:
+    """Blank lines are skipped."""
     numbered = ((n, line.strip()) for n, line in enumerate(io.StringIO(text, newline=""), 1) if line.strip())
     for line, content in islice(numbered, max_lines):
         try:
@@ -103,12 +104,14 @@ def cells(item: Any) -> dict[str, Any]:
 
 
 def cell_value(value: Any) -> Any:
+    """A value as a cell: see `cells`."""
     if value is None:
         return ""
     return json.dumps(value) if isinstance(value, bool | int | float) else value
 
 
 def too_deep(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested more than *levels* deep."""
     if not isinstance(value, dict | list):
         return False
     inside = value.values() if isinstance(value, dict) else value
@@ -116,6 +119,7 @@ def too_deep(value: Any, levels: int) -> bool:
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Raises ValueError for a name that it has twice."""
     result = dict(pairs)
     if len(result) < len(pairs):
         (repeated, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -180,9 +184,12 @@ def question_cells(title: Any, context: Any, question: Any) -> dict[str, Any] | 
         return "is in an article or a passage that is not laid out as in SQuAD"
     question_id = str(question.get("id", ""))
     question_text = question.get("question")
-    if not isinstance(context, str) or not isinstance(question_text, str):
-        return f"has no {'question' if isinstance(context, str) else 'passage'} (id {question_id[:40]!r})"
-    answers, impossible = flatten_answers(question.get("answers", [])), question.get("is_impossible", False)
+    if not isinstance(context, str):
+        return f"has no passage (id {question_id[:40]!r})"
+    if not isinstance(question_text, str):
+        return f"has no question (id {question_id[:40]!r})"
+    answers = flatten_answers(question.get("answers", []))
+    impossible = question.get("is_impossible", False)
     if not isinstance(impossible, bool):
         return f"is_impossible is {impossible!r:.40}; wanted true or false"
     if not is_answers(answers):
@@ -210,6 +217,12 @@ def flatten_answers(answers: Any) -> Any:
 
 
 def is_answers(answers: Any) -> bool:
-    return isinstance(answers, list) and all(
-        isinstance(a, dict) and isinstance(a.get("text"), str) and type(a.get("start")) is int for a in answers
-    )
+    """Whether they are [{"text", "start"}]."""
+    if not isinstance(answers, list):
+        return False
+    for answer in answers:
+        if not isinstance(answer, dict):
+            return False
+        if not isinstance(answer.get("text"), str) or type(answer.get("start")) is not int:  # a bool is no position
+            return False
+    return True

@@ -40,7 +40,7 @@ def near_duplicates(texts: Sequence[str], alike: float = ALIKE, known: int = 0) 
     case and spaces are none: see `checks.duplicates`. Those of one bucket are compared with its first FULL texts.
     *known*: how many of the first texts are those that the others, and they alone, are compared with; 0: each text is
     compared with all before it."""
-    found = []
+    pairs = []
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     plain = [normal(text[:LONGEST]) for text in texts]
     first: dict[str, int] = {}
@@ -67,8 +67,8 @@ def near_duplicates(texts: Sequence[str], alike: float = ALIKE, known: int = 0) 
             if share >= alike and (best is None or share > best.share):
                 best = Near(i, other, share)
         if best:
-            found.append(best)
-    return found
+            pairs.append(best)
+    return pairs
 
 
 def normal(text: str) -> str:

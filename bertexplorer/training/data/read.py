@@ -54,7 +54,10 @@ def read(
     example = example or SMALLEST[kind]
     if not text.strip():
         raise ExplorerError(f"{name} is empty. {smallest_example(example)}")
-    if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
+    lines = text.count("\n") + text.count("\r")
+    if "\r\n" in text[:10_000]:
+        lines //= 2
+    if lines > MAX_LINES:
         raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     if kind == "csv":
         parsed = delimited.parse_table(text, name, delimiter=delimiter, header=header, max_rows=max_rows)
@@ -67,7 +70,7 @@ def read(
         parsed = jsonl.lines(text, max_rows)
     else:
         parsed = parse_labelled(text) if kind == "label" else parse_paragraphs(text)
-    return build_table(parsed, name, kind, encoding, max_rows, min_rows, example)
+    return build_table(parsed, name, kind, encoding=encoding, max_rows=max_rows, min_rows=min_rows, example=example)
 
 
 def kind_of(text: str, suffix: str) -> str:
@@ -94,9 +97,10 @@ def is_single_object(text: str) -> bool:
 
 
 def build_table(
-    parsed: ParsedFile, name: str, kind: str, encoding: str, max_rows: int, min_rows: int, example: str
+    parsed: ParsedFile, name: str, kind: str, *, encoding: str, max_rows: int, min_rows: int, example: str
 ) -> Table:
-    """A table of the entries within the limits."""
+    """A table of the entries within the limits. Raises ExplorerError for too few rows and too many columns."""
+    # 1. The rows
     rows: list[Row] = []
     problems: list[RowProblem] = []
     columns = dict.fromkeys(parsed.columns)
@@ -111,6 +115,7 @@ def build_table(
             raise ExplorerError(f"{name} has more than {MAX_COLUMNS} columns by {parsed.unit} {line:,}. Drop some.")
         rows.append(Row(line, cells))
 
+    # 2. Are they enough?
     if len(rows) < min_rows:
         usable = f"{len(rows) or 'no'} {plural('row', len(rows))} that can be used"
         header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
@@ -119,6 +124,7 @@ def build_table(
             f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(example)}"
         )
 
+    # 3. How they were read
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{counted(count, 'row')} from {name}: {encoding}, {parsed.how}"
     first_beyond = left_out = 0
@@ -129,33 +135,44 @@ def build_table(
         unread = f"{plural('row', left_out)} from {parsed.unit} {first_beyond:,} on"
         summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
-    return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
+    return Table(
+        columns=tuple(columns),
+        rows=filled,
+        problems=tuple(problems),
+        summary=f"{summary}.",
+        kind=kind,
+        left_out=left_out,
+        beyond=first_beyond,
+        unit=parsed.unit,
+    )
 
 
 def parse_paragraphs(text: str) -> ParsedFile:
     """Plain text: a row per line that is not blank."""
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    return ParsedFile(
-        ((n, {"text": line.strip()}) for n, line in lines if line.strip()), "one paragraph per line", ("text",)
-    )
+    entries = ((number, {"text": line.strip()}) for number, line in lines if line.strip())
+    return ParsedFile(entries, "one paragraph per line", ("text",))
 
 
 def parse_labelled(text: str) -> ParsedFile:
     """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row per line."""
 
-    def read_line(line: str) -> Entry | dict[str, str] | str:
-        label, _, content = line.strip().partition(" ")
-        coarse, colon, _ = label.partition(":")
-        if not colon or not content.strip():
-            return "is not a COARSE:fine label followed by a text"
-        return {"label": coarse, "fine": label, "text": content.strip()}
+    def read_lines() -> Iterator[Entry]:
+        for number, line in enumerate(io.StringIO(text, newline=""), 1):
+            if not line.strip():
+                continue
+            label, _, content = line.strip().partition(" ")
+            coarse, colon, _ = label.partition(":")
+            if colon and content.strip():
+                yield number, {"label": coarse, "fine": label, "text": content.strip()}
+            else:
+                yield number, "is not a COARSE:fine label followed by a text"
 
-    lines = enumerate(io.StringIO(text, newline=""), 1)
-    entries = ((n, read_line(line)) for n, line in lines if line.strip())
-    return ParsedFile(entries, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
+    return ParsedFile(read_lines(), "a label and a text on each line", ("label", "fine", "text"))
 
 
 def smallest_example(example: str) -> str:
+    """A sentence for messages."""
     return f"The smallest usable file (⏎ ends a line): {example}"
 
 
@@ -172,15 +189,18 @@ def parse_conll(text: str, name: str) -> ParsedFile:
 
 
 def conll_entries(text: str, width: int) -> Iterator[Entry]:
+    """The sentences; lines before one that begin with # and are of another width are comments."""
     sentence: list[ConllLine] = []
     for number, line in enumerate(io.StringIO(text + "\n\n", newline=""), 1):
         fields = conll_fields(line)
-        if fields and fields[0] == "-DOCSTART-":
+        is_comment = line.startswith("#") and not sentence and len(fields) != width
+        if is_comment or fields[:1] == ["-DOCSTART-"]:
             continue
-        if fields and not (line.startswith("#") and not sentence and len(fields) != width):  # a comment
+        if fields:
             sentence.append((number, fields))
-        elif not fields and sentence:
-            yield sentence[0][0], sentence_cells(sentence, width)
+        elif sentence:
+            first_line = sentence[0][0]
+            yield first_line, sentence_cells(sentence, width)
             sentence = []
 
 

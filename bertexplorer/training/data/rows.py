@@ -87,7 +87,10 @@ def map_columns(table: Table, mapping: Mapping[str, str], columns: Sequence[Colu
     for spec in columns:
         if not spec.optional and spec.name not in chosen_columns:
             raise ExplorerError(f"No column was chosen for {spec.label}; the file has {available}.", CHOOSE)
-    return [Row(row.line, {name: row.cells[column] for name, column in chosen_columns.items()}) for row in table.rows]
+    rows = []
+    for row in table.rows:
+        rows.append(Row(row.line, {name: row.cells[column] for name, column in chosen_columns.items()}))
+    return rows
 
 
 def convert_rows(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[RowProblem]]:
@@ -110,7 +113,8 @@ def cell_text(cell: object) -> str:
 def cell_parts(cell: object) -> tuple[str, ...]:
     """The distinct texts of a cell: of a list, or separated by |."""
     values = cell if isinstance(cell, list) else cell_text(cell).split("|")
-    return tuple(dict.fromkeys(text for part in values if (text := cell_text(part).strip())))
+    texts = [cell_text(value).strip() for value in values]
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def length_problem(cells: dict[str, Any]) -> str:
@@ -118,7 +122,8 @@ def length_problem(cells: dict[str, Any]) -> str:
     for name, cell in cells.items():
         if len(name) > MAX_NAME:
             return f"has a column whose name is {len(name):,} characters long; the limit is {MAX_NAME}"
-        if (length := len(cell_text(cell))) > MAX_CELL:
+        length = len(cell_text(cell))
+        if length > MAX_CELL:
             return f"“{name[:40]}” has {length:,} characters; the limit is {MAX_CELL:,}"
     return ""
 

@@ -26,12 +26,15 @@ from bertexplorer.training.task import Evaluation
 
 
 def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation: Evaluation) -> None:
-    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous commit."""
+    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous commit, with its
+    *evaluation*, task.json, predictions.jsonl and a model card. Raises Superseded if another process has taken over
+    the run, and ExplorerError if the disk is full."""
 
     def write_all(target: Path) -> None:
         write_checkpoint(learner, spec, torch.float32, target)
-        description = {**task_description(learner, spec), "metrics": evaluation.metrics, "step": step}
-        description |= {
+        description = task_description(learner, spec) | {
+            "metrics": evaluation.metrics,
+            "step": step,
             "tables": evaluation.tables,
             "confusion": asdict(evaluation.confusion) if evaluation.confusion else None,
         }
@@ -47,12 +50,13 @@ def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation:
 
 
 def write_lora(learner: Learner, spec: Spec, target: Path) -> None:
-    """The LoRA matrices and the head in PEFT's format, with the labels. Nothing for a family whose files have no place
-    for them: the merged checkpoint beside it has all."""
-    checkpoint, rank = learner.checkpoint, spec.tuning.rank
+    """Write the LoRA matrices and the head to *target* in PEFT's format, with the labels. Nothing for a family whose
+    files have no place for them: the merged checkpoint beside it has all."""
+    checkpoint = learner.checkpoint
+    family = BY_MODEL_TYPE[checkpoint.family]
     modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-    settings = {"r": rank, "lora_alpha": 2 * rank}
-    family, head = BY_MODEL_TYPE[checkpoint.family], task_of(spec.task).adapter_head
+    head = task_of(spec.task).adapter_head
+    settings = {"r": spec.tuning.rank, "lora_alpha": 2 * spec.tuning.rank}
     with suppress(ExplorerError):
         write_adapter(family, modules, head, spec.checkpoint, settings, target)
         about = {key: checkpoint.hf_config[key] for key in ("id2label", "problem_type") if key in checkpoint.hf_config}
@@ -60,13 +64,14 @@ def write_lora(learner: Learner, spec: Spec, target: Path) -> None:
 
 
 def task_description(learner: Learner, spec: Spec) -> dict[str, Any]:
-    """The JSON that `open_learner` needs besides the weights."""
+    """The JSON that `open_learner` needs besides the weights: the name of the "task", and the learner's state as
+    "described"."""
     return {"task": spec.task, "described": learner.state()}
 
 
 def write_checkpoint(learner: Learner, spec: Spec, dtype: torch.dtype, target: Path) -> None:
-    """The checkpoint in transformers format, its task, the trained parts that transformers does not know, and the files
-    of a sentence encoder if the task trains one."""
+    """Write to *target* the checkpoint in transformers format, its task, the trained parts that transformers does not
+    know, and the files of a sentence encoder if the task trains one."""
     save(export_checkpoint(learner.checkpoint, dtype), target)
     extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
     if extra:

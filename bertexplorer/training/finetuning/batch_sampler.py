@@ -1,6 +1,7 @@
 """The rows of each batch: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
 
 from collections.abc import Callable, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil
 
@@ -26,21 +27,34 @@ def shuffled_batches(lengths: Sequence[int], batch: int, seed: int, epoch: int) 
 
 
 def steps_per_epoch(rows: int, batch: int, accumulate: int) -> int:
+    """The steps over all *rows*, in batches of *batch* rows, *accumulate* of them in a step."""
     return ceil(ceil(rows / batch) / accumulate)
 
 
 def step_schedule(
     lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = shuffled_batches
 ) -> Callable[[int], list[list[int]]]:
-    """A function from a step to the row indices of its batches."""
+    """A function: number of a step, from 0 -> the row indices of each of its batches."""
     per_epoch = steps_per_epoch(len(lengths), batch, accumulate)
-    epochs = lru_cache(maxsize=2)(lambda epoch: order(lengths, batch, seed, epoch))
 
-    def step(number: int) -> list[list[int]]:
-        epoch, at = divmod(number, per_epoch)
-        return epochs(epoch)[at * accumulate : (at + 1) * accumulate]
+    @lru_cache(maxsize=2)
+    def batches_of_epoch(epoch: int) -> list[list[int]]:
+        return order(lengths, batch, seed, epoch)
 
-    return step
+    def batches_of_step(step: int) -> list[list[int]]:
+        epoch, at = divmod(step, per_epoch)
+        return batches_of_epoch(epoch)[at * accumulate : (at + 1) * accumulate]
+
+    return batches_of_step
+
+
+@dataclass
+class OpenBatch:
+    """A batch that rows are added to. *passages*, *answers*: those of all its rows."""
+
+    rows: list[int] = field(default_factory=list)
+    passages: set[str] = field(default_factory=set)
+    answers: set[str] = field(default_factory=set)
 
 
 def batches_without_conflicts(
@@ -49,16 +63,15 @@ def batches_without_conflicts(
     """Row indices in ⌈n / batch⌉ batches of similar size, in which no row's passage answers another row's query.
     *passages*: of each row; *answers*: every passage that answers its query, in any row. The rows of *order* go to the
     next batch where they fit; a row that fits in no batch is left out."""
-    size = -(-len(order) // batch)
-    rows: list[list[int]] = [[] for _ in range(size)]
-    batch_passages: list[set[str]] = [set() for _ in range(size)]
-    batch_answers: list[set[str]] = [set() for _ in range(size)]
+    batches = [OpenBatch() for _ in range(ceil(len(order) / batch))]
     for number, row in enumerate(order):
-        for index in ((number + i) % size for i in range(size)):
-            fits = batch_passages[index].isdisjoint(answers[row]) and batch_answers[index].isdisjoint(passages[row])
-            if fits and len(rows[index]) < batch:
-                rows[index].append(row)
-                batch_passages[index] |= passages[row]
-                batch_answers[index] |= answers[row]
+        for i in range(len(batches)):
+            candidate = batches[(number + i) % len(batches)]
+            has_room = len(candidate.rows) < batch
+            fits = candidate.passages.isdisjoint(answers[row]) and candidate.answers.isdisjoint(passages[row])
+            if has_room and fits:
+                candidate.rows.append(row)
+                candidate.passages |= passages[row]
+                candidate.answers |= answers[row]
                 break
-    return rows
+    return [candidate.rows for candidate in batches]

@@ -21,22 +21,31 @@ EXAMPLES = 3  # example rows in a card
 def write_card(learner: Learner, spec: Spec, step: int, evaluation: Evaluation) -> str:
     """A model card with the task, base checkpoint, data, settings, metrics and versions, but without rows."""
     task, start = spec.definition, learner.checkpoint
-    licence = f"license: {start.licence}\n" if start.licence else ""
-    metric_names = {key: task.metrics.get(key, key) for key in evaluation.metrics}
-    metrics = "".join(f"| {metric_names[key]} | {value:.4f} |\n" for key, value in evaluation.metrics.items())
-    settings = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
-    extra_note = (
-        "task.safetensors holds the parts that transformers has no place for.\n\n" if len(learner.extra) else ""
-    )
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return (
-        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.title}\n\n"
-        f"{task.title}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
-        f"parameters), kept at step {step:,}.\n\n{extra_note}"
-        f"## Data\n\n{markdown_line(dict(spec.data))}\n"
-        f"\n## On the validation rows\n\n| metric | value |\n|---|---|\n{metrics}\n"
-        f"## Settings\n\n| setting | value |\n|---|---|\n{settings}\n{versions}\n"
-    )
+    lines = ["---"]
+    if start.licence:
+        lines.append(f"license: {start.licence}")
+    lines += [
+        f"base_model: {spec.checkpoint}",
+        "tags:",
+        f"- {spec.task}",
+        "---",
+        "",
+        f"# {spec.name or task.title}",
+        "",
+    ]
+    size = f"{start.num_parameters / 1e6:,.1f} M parameters"
+    lines += [f"{task.title}, fine-tuned from {spec.checkpoint} ({start.family}, {size}), kept at step {step:,}.", ""]
+    if len(learner.extra):
+        lines += ["task.safetensors holds the parts that transformers has no place for.", ""]
+    lines += ["## Data", "", markdown_line(dict(spec.data)), ""]
+    lines += ["## On the validation rows", "", "| metric | value |", "|---|---|"]
+    for key, value in evaluation.metrics.items():
+        lines.append(f"| {task.metrics.get(key, key)} | {value:.4f} |")
+    lines += ["", "## Settings", "", "| setting | value |", "|---|---|"]
+    for name, value in {**asdict(spec.tuning), **spec.options}.items():
+        lines.append(f"| {name} | {value} |")
+    lines += ["", ", ".join(f"{name} {version(name)}" for name in LIBRARIES), ""]
+    return "\n".join(lines)
 
 
 def without_rows(card: str) -> str:
@@ -45,12 +54,12 @@ def without_rows(card: str) -> str:
 
 
 def with_rows(card: str, rows: Sequence[dict[str, Any]]) -> str:
-    """A card with the first of the validation *rows* as examples."""
+    """A card with the first EXAMPLES of the validation *rows*."""
     sample = "".join(f"- {markdown_line(row)}\n" for row in rows[:EXAMPLES])
     return f"{without_rows(card)}\n## Examples of validation rows\n\n{sample}"
 
 
 def markdown_line(values: dict[str, Any]) -> str:
-    """On one line, without characters that are special in Markdown."""
+    """“key: value, …” on one line of at most 500 characters, without those that are special in Markdown."""
     pairs = ", ".join(f"{key}: {value}" for key, value in values.items() if value not in ("", None))
     return " ".join(pairs.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

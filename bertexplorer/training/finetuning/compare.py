@@ -14,12 +14,12 @@ from bertexplorer.training.task import Evaluation
 from bertexplorer.wording import counted
 
 INPUTS = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
-MEASURES = {
+MEASURES = {  # column of a row (task.EvaluatedRow) -> its name; the first that both runs have is compared
     "f1": "F1",
     "score": "score",
     "right": "right answers",
     "loss": "loss (nats)",
-}  # the first measure that both runs have is compared
+}
 RESAMPLES = 10_000
 AT_ONCE = 2_000_000  # random numbers drawn at once
 Z_95 = 1.959964  # of 95 %
@@ -39,85 +39,97 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class Spread:
-    """Several seeds of one run. *deviation*: of the sample (n - 1), 0 for one run; *collapsed*: names of the runs that
-    did not beat the baseline (Mosbach et al., 2021)."""
+    """Several seeds of one run."""
 
     count: int
     mean: float
-    deviation: float
-    best: str
-    collapsed: tuple[str, ...]
+    deviation: float  # of the sample (n - 1), 0 for one run
+    best: str  # name of the best run
+    collapsed: tuple[str, ...]  # names of the runs that did not beat the baseline (Mosbach et al., 2021)
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs on the same rows. *p*: the probability of such a difference by chance; *measure*: a key of MEASURES;
-    *better*, *worse*: number of rows on which the second run is better or worse."""
+    """Two runs on the same rows."""
 
-    measure: str
-    rows: int
-    first: float
+    measure: str  # a key of MEASURES
+    rows: int  # number of rows
+    first: float  # mean of the measure
     second: float
-    p: float
-    better: int
+    p: float  # the probability of such a difference by chance
+    better: int  # rows on which the second run is better
     worse: int
 
 
 def spread(outcomes: Sequence[RunOutcome], *, higher: bool = True) -> Spread:
-    """Mean and deviation of at least one outcome."""
+    """Mean and deviation of at least one outcome. *higher*: whether a higher value is better."""
     values = [outcome.best for outcome in outcomes]
-    best = (max if higher else min)(outcomes, key=lambda outcome: outcome.best)
-    names = tuple(outcome.name for outcome in outcomes if has_collapsed(outcome, higher=higher))
-    return Spread(len(values), fmean(values), stdev(values) if len(values) > 1 else 0.0, best.name, names)
+    select = max if higher else min
+    return Spread(
+        count=len(values),
+        mean=fmean(values),
+        deviation=stdev(values) if len(values) > 1 else 0.0,
+        best=select(outcomes, key=lambda outcome: outcome.best).name,
+        collapsed=tuple(outcome.name for outcome in outcomes if has_collapsed(outcome, higher=higher)),
+    )
 
 
 def has_collapsed(outcome: RunOutcome, *, higher: bool) -> bool:
     """Whether the run did not beat the baseline. NaN counts as collapsed."""
     baseline = outcome.start if outcome.floor is None else outcome.floor
-    return not (outcome.best > baseline if higher else outcome.best < baseline)
+    beats_it = outcome.best > baseline if higher else outcome.best < baseline
+    return not beats_it
 
 
 def compare_rows(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Paired | None:
     """The paired bootstrap (Berg-Kirkpatrick et al., 2012, section 2.1) over the rows in the predictions of both runs:
     the share of 10,000 resamples that differ by more than twice the observed difference, in the same direction. None if
     the runs share no row or no measure."""
-    other = {row_key(row): row for row in second}
-    rows = [(row, other[row_key(row)]) for row in first if row_key(row) in other]
-    measure = next((name for name in MEASURES if rows and all(name in a and name in b for a, b in rows)), None)
-    if measure is None:
+    # 1. The rows and the measure that both have
+    second_rows = {row_key(row): row for row in second}
+    pairs = [(row, second_rows[row_key(row)]) for row in first if row_key(row) in second_rows]
+    shared = [name for name in MEASURES if all(name in ours and name in theirs for ours, theirs in pairs)]
+    if not pairs or not shared:
         return None
-    values = np.array([[float(a[measure]), float(b[measure])] for a, b in rows])
-    gains = values[:, 1] - values[:, 0]
+    measure = shared[0]
+
+    # 2. By how much the second run is better on each row
+    values = np.array([[float(ours[measure]), float(theirs[measure])] for ours, theirs in pairs])
+    differences = values[:, 1] - values[:, 0]
+    gains = -differences if measure == "loss" else differences
     means = values.mean(0)
-    signs = gains if measure != "loss" else -gains
     return Paired(
-        measure,
-        len(rows),
-        float(means[0]),
-        float(means[1]),
-        p_value(gains),
-        int((signs > 0).sum()),
-        int((signs < 0).sum()),
+        measure=measure,
+        rows=len(pairs),
+        first=float(means[0]),
+        second=float(means[1]),
+        p=p_value(differences),
+        better=int((gains > 0).sum()),
+        worse=int((gains < 0).sum()),
     )
 
 
-def p_value(gains: "np.ndarray[Any, np.dtype[np.float64]]") -> float:
-    """The p-value, counting the observation as one resample so that it is never 0 (Phipson and Smyth, 2010)."""
-    observed = abs(gains.mean())
+def p_value(differences: "np.ndarray[Any, np.dtype[np.float64]]") -> float:
+    """The p-value of the mean of *differences*, counting the observation as one resample so that it is never 0 (Phipson
+    and Smyth, 2010)."""
+    observed = abs(differences.mean())
     if not observed:
         return 1.0
-    signed = gains if gains.mean() > 0 else -gains
-    rng, exceeding = np.random.default_rng(0), 0
-    part = max(1, AT_ONCE // len(gains))
+    signed = differences if differences.mean() > 0 else -differences  # so that their mean is above 0
+    rng = np.random.default_rng(0)
+    exceeding = 0
+    rows = len(differences)
+    part = max(1, AT_ONCE // rows)  # resamples drawn at once
     for start in range(0, RESAMPLES, part):
-        indices = rng.integers(len(gains), size=(min(part, RESAMPLES - start), len(gains)))
+        indices = rng.integers(rows, size=(min(part, RESAMPLES - start), rows))
         exceeding += int((signed[indices].mean(1) > 2 * observed).sum())
     return (exceeding + 1) / (RESAMPLES + 1)
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Identifies a row: its line and input."""
-    return (row.get("line"), *(str(row[name]) for name in INPUTS if name in row), str(row.get("gold")))
+    """Identifies a row: its line, input and gold answer."""
+    inputs = [str(row[name]) for name in INPUTS if name in row]
+    return (row.get("line"), *inputs, str(row.get("gold")))
 
 
 def differing_settings(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -153,9 +165,12 @@ def sample_size_warning(count: int, words: str, *, is_share: bool) -> str:
     it is the share of correct rows."""
     rows = counted(count, "validation row")
     if not is_share:
-        return f"{words} on {rows} is a rough guide. Give more rows to compare runs by it." if count < FEW_ROWS else ""
+        if count >= FEW_ROWS:
+            return ""
+        return f"{words} on {rows} is a rough guide. Give more rows to compare runs by it."
     low, high = wilson(0.5, count)
-    if (half := (high - low) / 2) <= WIDE:
+    half = (high - low) / 2
+    if half <= WIDE:
         return ""
     points = f"{100 * half:.0f} percentage points"
     return f"{words} on {rows} is known only to within {points} (95 % interval, at its widest)."
@@ -172,13 +187,16 @@ def evaluation_warnings(
 ) -> Iterator[Event]:
     """Warnings about an evaluation. *value*: of the headline metric now; *start*, *start_loss*: that metric and the
     loss before the first step."""
-    if value < start if higher else value > start:
+    is_worse = value < start if higher else value > start
+    if is_worse:
         yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
     if not isfinite(evaluation.metrics.get("loss", 0.0)):
         advice = "lower the learning rate" if isfinite(start_loss) else "no validation row has a label that was trained"
         yield {"event": "warning", "text": f"the loss is not a number: {advice}"}
     if evaluation.confusion:
-        predicted_counts = [sum(column) for column in zip(*evaluation.confusion.counts, strict=True)]
-        if sum(n > 0 for n in predicted_counts) == 1 and sum(sum(line) > 0 for line in evaluation.confusion.counts) > 1:
-            label = evaluation.confusion.labels[max(range(len(predicted_counts)), key=predicted_counts.__getitem__)]
-            yield {"event": "warning", "text": f"every answer is “{label}”: it does not tell the classes apart yet"}
+        labels, counts = evaluation.confusion.labels, evaluation.confusion.counts
+        predicted = [label for label, column in zip(labels, zip(*counts, strict=True), strict=True) if sum(column) > 0]
+        true = [label for label, line in zip(labels, counts, strict=True) if sum(line) > 0]
+        if len(predicted) == 1 and len(true) > 1:
+            text = f"every answer is “{predicted[0]}”: it does not tell the classes apart yet"
+            yield {"event": "warning", "text": text}

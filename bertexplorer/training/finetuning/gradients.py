@@ -24,22 +24,21 @@ def require_gradients(learner: Traceable, tuning: Tuning) -> None:
     """Enable gradients for the parameters that the run trained. LoRA matrices are merged into the weights of queries
     and values, so those are used instead."""
     if tuning.method != "lora":
-        return set_trainable(learner, tuning)
+        set_trainable(learner, tuning)
+        return
     learner.modules.requires_grad_(True)
     encoder = learner.checkpoint.encoder.requires_grad_(False)
     for name, module in encoder.named_modules():
         if name.endswith((".query", ".value")):
             module.weight.requires_grad_(True)
-    return None
 
 
 def answer_gradient(learner: Traceable, items: Sequence[Item], scale: Callable[[str], float]) -> dict[str, Tensor]:
-    """The gradient of the summed `answer_losses` of *items*, by parameter, times its factor on the learning rate."""
+    """Name of a trained parameter -> the gradient of the summed `answer_losses` of *items*, times *scale*(name), its
+    factor on the learning rate."""
     parameters = {name: parameter for name, parameter in learner.modules.named_parameters() if parameter.requires_grad}
-    batch = learner.collate(items).to(learner.checkpoint.device)
-    gradients = torch.autograd.grad(
-        learner.answer_losses(batch).sum(), list(parameters.values()), materialize_grads=True
-    )
+    loss = learner.answer_losses(learner.collate(items).to(learner.checkpoint.device)).sum()
+    gradients = torch.autograd.grad(loss, list(parameters.values()), materialize_grads=True)
     return {name: scale(name) * gradient for name, gradient in zip(parameters, gradients, strict=True)}
 
 
@@ -48,7 +47,8 @@ class RowLosses(nn.Module):
 
     def __init__(self, learner: Traceable) -> None:
         super().__init__()
-        self.learner, self.parts = learner, learner.modules
+        self.learner = learner
+        self.parts = learner.modules  # which are registered under this name
 
     def forward(self, batch: Any) -> Float[Tensor, " b"]:
         return self.learner.row_losses(batch)
@@ -76,7 +76,7 @@ def directional_derivatives(
 
 
 def head_inputs(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Iterator[list[Float[np.ndarray, "s d"]]]:
-    """The head's inputs for the items of each row."""
+    """The head's inputs for the items of each row, row by row; those of CHUNK rows are computed at once."""
     for start in range(0, len(rows), CHUNK):
         chunk = rows[start : start + CHUNK]
         outputs = iter(learner.outputs([item for row in chunk for item in row]))
@@ -85,8 +85,13 @@ def head_inputs(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Iterator[
 
 def mean_vectors(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Float[np.ndarray, "n d"]:
     """The mean of the vectors of each row, over its windows if it has several."""
-    return np.stack([np.mean([output.mean(0) for output in outputs], axis=0) for outputs in head_inputs(learner, rows)])
+    vectors = []
+    for inputs in head_inputs(learner, rows):
+        windows = [window.mean(0) for window in inputs]
+        vectors.append(np.mean(windows, axis=0))
+    return np.stack(vectors)
 
 
 def cosine_similarities(vector: Float[np.ndarray, " d"], others: Float[np.ndarray, "n d"]) -> list[float]:
+    """The cosine of *vector* with each of *others*."""
     return list(others @ vector / (np.linalg.norm(others, axis=1) * np.linalg.norm(vector)))

@@ -75,6 +75,7 @@ class Influences:
 
     @property
     def planted(self) -> int:
+        """The number of rows whose label is a planted wrong one."""
         return sum(bool(row.truth) for row in self.rows)
 
     def found(self, key: Callable[[Influence], float] = lambda row: row.score) -> int:
@@ -97,27 +98,33 @@ class TracedRun:
     each row, or if it has no checkpoint."""
 
     def __init__(self, folder: Path) -> None:
+        # 1. The best checkpoint, and all rows as they were trained
         self.spec, rows, _ = specs.read_run(folder)
         best = list_commits(folder / "best")[-1:]
         if not best:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
         self.best = best[0]
         learner = self.learner(self.best)
-        examples = self.spec.definition.examples(rows, self.spec.task_options)[0]
+        examples, _ = self.spec.definition.examples(rows, self.spec.task_options)
         self.examples, self.truths = plant_wrong_labels(examples, self.spec.task_options)
+
+        # 2. The checkpoints that are compared, with the learning rates that led to them
         tuning = self.spec.tuning
         steps = specs.number_of_steps(tuning, len(learner.read(self.examples)))
         learning = learning_schedule(tuning, learner.checkpoint.config, steps)
         rates = [rate(step / steps, learning) for step in range(steps)]
         self.checkpoints = traced_checkpoints(folder, self.best, rates, complete=not learner.extra)
+
+        # 3. The rows that are examined, as indices of `examples`: as many as MAX_ROWS and MAX_TOKENS allow
         sampled = random.Random(0).sample(range(len(examples)), min(MAX_ROWS, len(examples)))
-        sizes = [sum(len(item.ids) for item in learner.read([self.examples[number]])) for number in sampled]
-        count = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_TOKENS, side="right")))
+        tokens = [sum(len(item.ids) for item in learner.read([self.examples[number]])) for number in sampled]
+        count = max(1, int(np.searchsorted(np.cumsum(tokens), MAX_TOKENS, side="right")))
         self.numbers = sorted(sampled[:count])
         self.left_out = len(examples) - len(self.numbers)
 
     def learner(self, folder: Path) -> Traceable:
-        """The learner at a saved checkpoint; gradients are enabled for the parameters that the run trained."""
+        """The learner at the checkpoint in *folder*, in evaluation mode; gradients are enabled for the parameters that
+        the run trained. Raises ExplorerError if its rows have no loss each."""
         learner = open_learner(folder, about=self.best)
         if not isinstance(learner, Traceable):
             raise ExplorerError(
@@ -129,24 +136,37 @@ class TracedRun:
         return learner
 
     def items(self, learner: Traceable) -> list[list[Item]]:
-        """The items of each row: several if its passage is read in windows."""
+        """The items of each examined row: several if its passage is read in windows."""
         return [learner.read([self.examples[number]]) for number in self.numbers]
 
-    def ranked(self, learner: Traceable, label: str, scores: Sequence[float], **columns: Sequence[float]) -> Influences:
-        descriptions = [learner.describe_example(self.examples[number]) for number in self.numbers]
-        influences = [
-            Influence(
-                self.examples[number].line,
-                descriptions[i][0],
-                descriptions[i][1],
-                float(scores[i]),
+    def ranked(
+        self,
+        learner: Traceable,
+        label: str,
+        scores: Sequence[float],
+        *,
+        cosines: Sequence[float] = (),
+        losses: Sequence[float] = (),
+    ) -> Influences:
+        """The examined rows by *scores*, a number for each. *label*: the explained one, "" for none; *cosines*,
+        *losses*: a number for each as well, or none."""
+        influences = []
+        for i, number in enumerate(self.numbers):
+            example = self.examples[number]
+            texts, answer = learner.describe_example(example)
+            influence = Influence(
+                line=example.line,
+                texts=texts,
+                label=answer,
+                score=float(scores[i]),
+                cosine=float(cosines[i]) if cosines else 0.0,
+                loss=float(losses[i]) if losses else 0.0,
                 truth=" | ".join(self.truths.get(number, ())),
-                **{name: float(values[i]) for name, values in columns.items()},
             )
-            for i, number in enumerate(self.numbers)
-        ]
-        rows = tuple(sorted(influences, key=lambda row: -row.score))
-        return Influences(label, rows, tuple(checkpoint.step for checkpoint in self.checkpoints), self.left_out)
+            influences.append(influence)
+        influences.sort(key=lambda row: -row.score)
+        steps = tuple(checkpoint.step for checkpoint in self.checkpoints)
+        return Influences(label, tuple(influences), steps, self.left_out)
 
 
 def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Generator[float, None, Influences]:
@@ -158,29 +178,37 @@ def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Genera
     *cells*: column of the task -> text; *label*: see `example_to_explain` of the task's learner, "" for its own answer.
     Yields the progress, 0 to 1. Raises ExplorerError as TracedRun does, for an empty text and for an answer that
     cannot be given."""
+    # 1. The new row, with the answer that is explained
     traced = TracedRun(folder)
     best = traced.learner(traced.best)
     if label and not best.accepts_answer:
         raise ExplorerError(f"This task has only one answer to explain; leave the label {label!r:.60} out.")
-    label, example = best.example_to_explain(cells, label)
-    text_count, expected = (len(best.describe_example(row)[0]) for row in (example, traced.examples[0]))
+    explained = best.example_to_explain(cells, label)
+    text_count = len(best.describe_example(explained.example).texts)
+    expected = len(best.describe_example(traced.examples[0]).texts)
     if text_count != expected:
         raise ExplorerError(f"The row has {counted(text_count, 'text')}; wanted {expected}. Fill in each of them.")
+
+    # 2. The scores, checkpoint by checkpoint
     scores = np.zeros(len(traced.numbers))
     count = len(traced.checkpoints)
     for number, checkpoint in enumerate(traced.checkpoints):
         learner = traced.learner(checkpoint.folder)
-        gradient = answer_gradient(
-            learner, learner.read([example]), rate_scale(traced.spec.tuning, learner.checkpoint.config)
-        )
+        scale = rate_scale(traced.spec.tuning, learner.checkpoint.config)
+        gradient = answer_gradient(learner, learner.read([explained.example]), scale)
         rows = traced.items(learner)
-        owners, done = np.repeat(np.arange(len(rows)), [len(row) for row in rows]), 0
-        for indices, products in directional_derivatives(learner, [item for row in rows for item in row], gradient):
-            np.add.at(scores, owners[indices], checkpoint.weight * products)
+        items = [item for row in rows for item in row]
+        row_of_item = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        done = 0
+        for indices, products in directional_derivatives(learner, items, gradient):
+            np.add.at(scores, row_of_item[indices], checkpoint.weight * products)
             done += len(indices)
-            yield (number + done / len(owners)) / count
-    vector, row_vectors = mean_vectors(best, [best.read([example])])[0], mean_vectors(best, traced.items(best))
-    return traced.ranked(best, label, scores.tolist(), cosine=cosine_similarities(vector, row_vectors))
+            yield (number + done / len(items)) / count
+
+    # 3. The vectors, for comparison
+    [vector] = mean_vectors(best, [best.read([explained.example])])
+    cosines = cosine_similarities(vector, mean_vectors(best, traced.items(best)))
+    return traced.ranked(best, explained.answer, scores.tolist(), cosines=cosines)
 
 
 def suspects(folder: Path) -> Generator[float, None, Influences]:
@@ -189,8 +217,9 @@ def suspects(folder: Path) -> Generator[float, None, Influences]:
     raises as `influence` does, and ExplorerError for a run without a head."""
     traced = TracedRun(folder)
     learner = traced.learner(traced.best)
-    scores, count = np.zeros(len(traced.numbers)), len(traced.checkpoints)
-    losses: list[float] = []
+    scores = np.zeros(len(traced.numbers))
+    count = len(traced.checkpoints)
+    losses: list[float] = []  # of the best checkpoint
     for number, checkpoint in enumerate(traced.checkpoints):
         learner = traced.learner(checkpoint.folder)
         learner.checkpoint.encoder.requires_grad_(False)
@@ -198,17 +227,16 @@ def suspects(folder: Path) -> Generator[float, None, Influences]:
         if not parameters:
             raise ExplorerError("Wrong labels are found by the head, and this task trains none.")
         rows = traced.items(learner)
-        for i, (row, outputs) in enumerate(zip(rows, head_inputs(learner, rows), strict=True)):
-            items = [replace(item, vectors=output) for item, output in zip(row, outputs, strict=True)]
+        for i, (row, inputs) in enumerate(zip(rows, head_inputs(learner, rows), strict=True)):
+            items = [replace(item, vectors=vectors) for item, vectors in zip(row, inputs, strict=True)]
             loss = learner.row_losses(learner.collate(items).to(learner.checkpoint.device)).sum()
             gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-            scores[i] += checkpoint.weight * sum(
-                float(gradient.square().sum()) for gradient in gradients if gradient is not None
-            )
+            squares = [float(gradient.square().sum()) for gradient in gradients if gradient is not None]
+            scores[i] += checkpoint.weight * sum(squares)
             if checkpoint.folder == traced.best:
                 losses.append(float(loss.detach()))
             yield (number + i / len(traced.numbers)) / count
-    return traced.ranked(learner, "", scores.tolist(), loss=losses)
+    return traced.ranked(learner, "", scores.tolist(), losses=losses)
 
 
 def run_to_end(work: Generator[float, None, Influences]) -> Influences:

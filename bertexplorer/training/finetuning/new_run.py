@@ -16,6 +16,7 @@ from bertexplorer.training.tasks import BY_NAME
 
 HUB = "hub:"  # prefix of the name of a data set
 MAX_ROWS = 1_000_000  # rows; the limit on the page is lower
+SHOWN_PROBLEMS = 20
 
 
 def write_run(
@@ -41,10 +42,14 @@ def write_run(
         task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
     tell(f"note: {preflight.summary}")
+    columns_note = f"note: columns: {preflight.columns_in_words}"
     unused = [column for column in table.columns if column not in preflight.mapping.values()]
-    tell(f"note: columns: {preflight.columns_in_words}" + (f"; not used: {', '.join(unused)}" if unused else ""))
-    for problem in preflight.problems[:20]:
-        tell(f"{'error' if strict else 'skipped'}: {table.unit} {problem.line} {problem.what}")
+    if unused:
+        columns_note += f"; not used: {', '.join(unused)}"
+    tell(columns_note)
+    consequence = "error" if strict else "skipped"
+    for problem in preflight.problems[:SHOWN_PROBLEMS]:
+        tell(f"{consequence}: {table.unit} {problem.line} {problem.what}")
     for finding in preflight.findings:
         tell(f"note: {finding.render('cli')}")
     if preflight.stops:
@@ -56,6 +61,8 @@ def write_run(
 
 
 def read_table(name: str) -> Table:
+    """The rows of a file, or of a data set of the hub if *name* begins with HUB. Raises ExplorerError if it cannot be
+    read."""
     if name.startswith(HUB):
         return hub.fetch_dataset(name.removeprefix(HUB), MAX_ROWS)
     path = Path(name)
@@ -66,7 +73,8 @@ def read_table(name: str) -> Table:
 
 
 def read_collection(names: Sequence[str], task: str) -> Table:
-    """Queries, documents and judgements as rows; for re-ranking also the passages that BM25 finds."""
+    """Queries, documents and judgements, the files *names*, as rows; for re-ranking also the passages that BM25 finds.
+    Raises ExplorerError for a task without judgements, for other than three files, and if one cannot be read."""
     if len(names) != 3 or "judgements" not in task_of(task).can:
         judged = " and ".join(name for name, other in BY_NAME.items() if "judgements" in other.can)
         raise ExplorerError(
@@ -83,5 +91,13 @@ def read_collection(names: Sequence[str], task: str) -> Table:
     candidates = task_of(task).candidates
     rows = qrels.collection_rows(queries, documents, judgements, candidates)
     summary = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
-    summary += f"; each query with up to {candidates} more passages that BM25 finds." if candidates else "."
-    return Table(tuple(rows[0].cells), tuple(rows), (), summary, "qrels", unit="line of the judgements")
+    if candidates:
+        summary += f"; each query with up to {candidates} more passages that BM25 finds"
+    return Table(
+        columns=tuple(rows[0].cells),
+        rows=tuple(rows),
+        problems=(),
+        summary=f"{summary}.",
+        kind="qrels",
+        unit="line of the judgements",
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
@@ -26,17 +26,16 @@ MAX_MEASURED = 2000  # rows whose lengths are checked
 
 @dataclass(frozen=True)
 class Preflight:
-    """The usable rows for training and validation. *problems*: rows that cannot be used, with their lines; *findings*:
-    remarks on the others; *summary*: how the files were read; *examples*: those of the training rows."""
+    """The usable rows for training and validation."""
 
-    mapping: dict[str, str]
+    mapping: dict[str, str]  # column of the task -> column of the file
     train: list[Row]
-    examples: list[Any]
+    examples: list[Any]  # of the training rows
     dev: list[Row]
-    problems: list[RowProblem]
-    findings: list[checks.Finding]
+    problems: list[RowProblem]  # of the rows that cannot be used
+    findings: list[checks.Finding]  # remarks on the others
     labels: dict[str, int]  # label -> rows to learn from
-    summary: str
+    summary: str  # how the files were read
     reasons: dict[str, str]  # column of the task -> the reason for the guess of its column in the file
 
     @property
@@ -45,13 +44,21 @@ class Preflight:
         parts = []
         for name, column in self.mapping.items():
             reason = self.reasons.get(name, "")
-            parts.append(f"{name}={column}" + (f" ({reason})" if reason else ""))
+            parts.append(f"{name}={column} ({reason})" if reason else f"{name}={column}")
         return ", ".join(parts)
 
     @property
     def stops(self) -> list[str]:
         """The reasons why the run cannot start."""
         return [finding.render() for finding in self.findings if finding.stops]
+
+
+class UsableRows(NamedTuple):
+    """The rows of a file that a task can use, its examples of them, and the problems of the other rows."""
+
+    rows: list[Row]
+    examples: list[Any]
+    problems: list[RowProblem]
 
 
 def preflight(
@@ -70,7 +77,8 @@ def preflight(
     # 1. Which column is which, and the rows that can be used
     columns = dict(mapping) if mapping is not None else guess_columns(table, task.columns)
     guesses = guess_reasons(table, task.columns, columns)
-    rows, examples, problems = usable_rows(task, table, columns, options)
+    usable = usable_rows(task, table, columns, options)
+    rows, problems = usable.rows, usable.problems
     label = next((column.name for column in task.columns if column.kind in LABELS and not column.optional), None)
     texts = [column.name for column in task.columns if column.kind in ("text", "tokens")]
     numbers = [column.name for column in task.columns if column.kind == "number"]
@@ -83,8 +91,9 @@ def preflight(
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.split_by or texts)
     else:
         train = rows
-        dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
-        for problem in dev_problems:
+        usable_dev = usable_rows(task, dev_table, columns, options)
+        dev = usable_dev.rows
+        for problem in usable_dev.problems:
             problems.append(RowProblem(problem.line, f"(validation) {problem.what}"))
         summary += f"Validation: {dev_table.summary}"
 
@@ -95,15 +104,23 @@ def preflight(
     findings += checks.row_findings(train, dev, texts, label, several)
     findings += checks.comma_findings(rows, numbers)
     if tokenizer is not None:
-        findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
+        findings += truncation_findings(task, usable.examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
     warning = sample_size_warning(len(dev), task.metrics[task.metric], is_share=task.metric == "accuracy")
     if warning:
         findings.append(checks.Finding(warning))
 
-    counts = checks.label_counts(train, label, several) if label else {}
     lines = {row.line for row in train}
-    learned = [example for example in examples if example.line in lines]
-    return Preflight(columns, train, learned, dev, problems, findings, counts, summary, guesses)
+    return Preflight(
+        mapping=columns,
+        train=train,
+        examples=[example for example in usable.examples if example.line in lines],
+        dev=dev,
+        problems=problems,
+        findings=findings,
+        labels=checks.label_counts(train, label, several) if label else {},
+        summary=summary,
+        reasons=guesses,
+    )
 
 
 def plan(
@@ -123,20 +140,26 @@ def plan(
     `specs.ENOUGH_STEPS`. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
     spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
     result = preflight(spec, table, dev, mapping=mapping, tokenizer=tokenizer)
-    before, epochs = spec.tuning.epochs, specs.enough_epochs(spec.tuning, len(result.train))
-    if epochs > before:
-        result.findings.append(few_steps_finding(spec.tuning, len(result.train), epochs, chosen="epochs" not in values))
-    if "epochs" not in values:
+    rows = len(result.train)
+    epochs = specs.enough_epochs(spec.tuning, rows)
+    is_free = "epochs" not in values  # nobody chose them
+    if epochs > spec.tuning.epochs:
+        result.findings.append(few_steps_finding(spec.tuning, rows, epochs, chosen=is_free))
+    if is_free:
         spec = replace(spec, tuning=replace(spec.tuning, epochs=epochs))
-    data: dict[str, Any] = {"file": file, "summary": result.summary, "mapping": result.mapping}
-    data |= {"skipped": len(result.problems), "train": len(result.train), "dev": len(result.dev)}
+    data: dict[str, Any] = {
+        "file": file,
+        "summary": result.summary,
+        "mapping": result.mapping,
+        "skipped": len(result.problems),
+        "train": rows,
+        "dev": len(result.dev),
+    }
     return replace(spec, data=data), result
 
 
-def usable_rows(
-    task: AnyTask, table: Table, mapping: Mapping[str, str], options: Any
-) -> tuple[list[Row], list[Any], list[RowProblem]]:
-    """The rows that the task can use, its examples of them, and the problems of the other rows."""
+def usable_rows(task: AnyTask, table: Table, mapping: Mapping[str, str], options: Any) -> UsableRows:
+    """The rows of *table* that *task* can use. Raises ExplorerError if there is none."""
     rows = map_columns(table, mapping, task.columns)
     examples, unusable = task.examples(rows, options)
     problems = sorted([*table.problems, *unusable], key=lambda problem: problem.line)
@@ -144,7 +167,7 @@ def usable_rows(
         first = f" The first: {table.unit} {problems[0].line} {problems[0].what}." if problems else ""
         raise ExplorerError(f"No row can be used.{first} Check the choice of columns.")
     usable_lines = {example.line for example in examples}
-    return [row for row in rows if row.line in usable_lines], examples, problems
+    return UsableRows([row for row in rows if row.line in usable_lines], examples, problems)
 
 
 def number_findings(
@@ -153,11 +176,13 @@ def number_findings(
     """A finding if the labels of *rows* are numbers that look like scores: all different, or with decimals. It prevents
     the run if they are all different, or if nobody chose the column (*guessed*). It names the task that fits."""
     labels = [name for row in rows for name in checks.row_labels(row, label, several)]
-    values = sorted(set(labels), key=labels.index)
-    if len(values) < 3 or not all(map(NUMBER.fullmatch, values)):
+    values = list(dict.fromkeys(labels))  # the different ones, in their order
+    are_numbers = all(map(NUMBER.fullmatch, values))
+    if len(values) < 3 or not are_numbers:
         return []
     all_different = len(values) == len(labels)
-    if not all_different and all(float(value.replace(",", ".")) % 1 == 0 for value in values):
+    are_whole = all(float(value.replace(",", ".")) % 1 == 0 for value in values)
+    if are_whole and not all_different:
         return []
     what = f"The labels are {len(values):,} different numbers, such as {values[0]} and {values[1]}"
     fitting = [name for name, task in BY_NAME.items() if learns_numbers(task, table)]
@@ -175,7 +200,7 @@ def learns_numbers(task: AnyTask, table: Table) -> bool:
 
 
 def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool) -> checks.Finding:
-    """How few steps the epochs of *tuning* are, and that *epochs* are chosen instead, or would be enough."""
+    """How few steps the epochs of *tuning* are, and that *epochs* are *chosen* instead, or would be enough."""
     steps = specs.number_of_steps(tuning, rows)
     more = specs.number_of_steps(replace(tuning, epochs=epochs), rows)
     number = counted(steps, "step")

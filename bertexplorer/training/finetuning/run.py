@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -32,7 +32,7 @@ from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_
 from bertexplorer.training.labels import plant_wrong_labels
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, Window, train
-from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.run_driver import RunDriver, set_dropout, write_training_state
 from bertexplorer.training.run_process import log_events, memory_mb
 from bertexplorer.training.texts import Item, TextBatch
@@ -45,28 +45,31 @@ SPENT = 0.05  # largest share of the time for commits
 
 def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
     """Continue the run in *folder* until it is done or *stop* returns True. Yields each event after writing it to the
-    log.
+    log; of several processes, the others than the main one compute without events.
 
     Raises ExplorerError; commits stay intact."""
     spec, train_rows, dev_rows = specs.read_run(folder)
+
+    def create_run(ending: Callable[[], bool]) -> FinetuningRun:
+        return FinetuningRun(folder, spec, train_rows, dev_rows, ending)
+
     if is_secondary_process():
-        for _ in FinetuningRun(folder, spec, train_rows, dev_rows, stop).events():
+        for _ in create_run(stop).events():
             pass
         return
-    reports = Reports(folder, tracker_names(spec.tuning.report_to), asdict(spec.tuning) | {"task": spec.task})
-    yield from log_events(
-        folder, lambda ending: FinetuningRun(folder, spec, train_rows, dev_rows, ending), stop, reports
-    )
+    settings = asdict(spec.tuning) | {"task": spec.task}
+    reports = Reports(folder, tracker_names(spec.tuning.report_to), settings)
+    yield from log_events(folder, create_run, stop, reports)
 
 
 @dataclass
 class Best:
-    """The best evaluation so far."""
+    """The best evaluation so far, and the one before the first step. Values are those of the task's headline metric."""
 
     value: float = float("nan")
-    step: int = -1
+    step: int = -1  # -1: there is none yet
     waited: int = 0  # evaluations since the last improvement
-    start: float = float("nan")  # before the first step
+    start: float = float("nan")  # the value before the first step
     loss: float = float("inf")  # breaks ties
     start_loss: float = 0.0  # before the first step
 
@@ -81,8 +84,22 @@ class Best:
         return replace(self, waited=waited)
 
 
+class TrainingData(NamedTuple):
+    """What a run begins with: an untrained learner, the training rows as it reads them, the validation examples."""
+
+    learner: Learner
+    items: list[Item]
+    dev: list[Any]
+
+
 class FinetuningRun(RunDriver):
     """A fine-tuning run while it is computed."""
+
+    # Set by `prepare`
+    baselines: dict[str, dict[str, Any]]  # metric -> name and value of what needs no training
+    per_epoch: int  # steps of an epoch
+    steps: int  # of the run
+    learning: Learning
 
     def __init__(
         self,
@@ -98,17 +115,26 @@ class FinetuningRun(RunDriver):
         self.rows = train_rows, dev_rows
         self.best = Best()
         self.distributed = Distributed()
-        tuning, device = self.tuning, self.distributed.device
-        super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
+        super().__init__(
+            folder,
+            stop,
+            threads=self.tuning.threads,
+            precision=self.tuning.precision,
+            device=self.distributed.device,
+        )
 
     def events(self) -> Iterator[Event]:
         torch.set_num_threads(self.threads)
-        learner, train_items, dev = self.learner()
+
+        # 1. The learner, as it begins or as it was when the last commit was written
+        learner, train_items, dev = self.prepare()
         optimiser = self.optimiser(learner)
         commit = yield from self.newest_commit()
         resumed = yield from self.resume(learner.modules, optimiser, commit)
         if resumed:
             self.best = Best(**resumed["best"])
+
+        # 2. The batches of each step
         if self.tuning.method == "frozen":
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
@@ -119,6 +145,8 @@ class FinetuningRun(RunDriver):
                 "text": "Each process gets a part of a batch, so a row is compared with fewer others.",
             }
         batches = self.batches(learner, train_items, order)
+
+        # 3. The steps
         yield {
             "event": "ready",
             "rows": len(train_items),
@@ -132,16 +160,20 @@ class FinetuningRun(RunDriver):
             "processes": self.distributed.count,
             "floors": self.baselines,
         }
-        yield from self.finish() if self.out_of_patience else self.train_steps(learner, optimiser, batches, dev)
+        if self.out_of_patience:  # it was resumed after its last step
+            yield from self.finish()
+        else:
+            yield from self.train_steps(learner, optimiser, batches, dev)
 
     @property
     def out_of_patience(self) -> bool:
+        """Whether so many evaluations brought no improvement that the run ends early."""
         return 0 < self.tuning.patience <= self.best.waited
 
-    def learner(self) -> tuple[Learner, list[Item], list[Any]]:
-        """The untrained learner, the training rows as items, and the validation examples. Also sets what follows from
-        them: `baselines`, `per_epoch` (the steps of an epoch) and `steps` (those of the run). Raises ExplorerError if
-        no row can be used."""
+    def prepare(self) -> TrainingData:
+        """What the run begins with. Also sets the attributes of the run that follow from it. Raises ExplorerError if no
+        row can be used."""
+        # 1. The checkpoint and the examples
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_rows, dev_rows = self.rows
@@ -152,22 +184,27 @@ class FinetuningRun(RunDriver):
             raise ExplorerError("No row for training can be used. Check the choice of columns.")
         if not dev:
             raise ExplorerError("No row for validation can be used. Check the choice of columns.")
+
+        # 2. The learner
         learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16
         set_trainable(learner, tuning)
         set_dropout(learner.modules, tuning.dropout)
-        baselines = self.task.baselines(train_examples, dev, options)
-        self.baselines = {metric: {"name": name, "value": value} for metric, (name, value) in baselines.items()}
+
+        # 3. What follows from them
         items = learner.read(train_examples)
         self.per_epoch = steps_per_epoch(len(items), tuning.batch, tuning.accumulate)
         self.steps = specs.number_of_steps(tuning, len(items))
-        return learner, items, dev
+        self.learning = learning_schedule(tuning, learner.checkpoint.config, self.steps)
+        self.baselines = {}
+        for metric, (name, value) in self.task.baselines(train_examples, dev, options).items():
+            self.baselines[metric] = {"name": name, "value": value}
+        return TrainingData(learner, items, dev)
 
     def optimiser(self, learner: Learner) -> torch.optim.Optimizer:
-        config = learner.checkpoint.config
-        self.learning = learning_schedule(self.tuning, config, self.steps)
-        return adamw(learner.modules, self.learning, rate_scale(self.tuning, config))
+        """AdamW over what is trained, at the learning rates of the run."""
+        return adamw(learner.modules, self.learning, rate_scale(self.tuning, learner.checkpoint.config))
 
     def batches(
         self, learner: Learner, items: Sequence[Item], order: Order = shuffled_batches
@@ -178,8 +215,13 @@ class FinetuningRun(RunDriver):
         rows_of = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
 
         def step_batches(step: int) -> list[TextBatch]:
-            parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]
-            return [learner.collate([items[row] for row in part]) for part in parts]
+            batches = []
+            for rows in rows_of(step):
+                for process in range(count):
+                    part = rows[process::count]
+                    if part:
+                        batches.append(learner.collate([items[row] for row in part]))
+            return batches
 
         return step_batches
 
@@ -191,13 +233,18 @@ class FinetuningRun(RunDriver):
         dev: Sequence[Any],
     ) -> Iterator[Event]:
         """Steps, with evaluations, commits and snapshots between them."""
+        # 1. What is done when
         tuning, state = self.tuning, self.state
-        count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
-        torch.set_num_threads(max(1, self.threads // count))
-        workers = DataParallel(learner, count, self.device, bf16=self.bf16, distributed=self.distributed)
         evaluate_every = max(1, self.per_epoch // tuning.evaluations)
         intervals = tuning.snapshots + 1
         snapshot_steps = {round(self.steps * i / intervals) for i in range(1, intervals)} - {0, self.steps}
+
+        # 2. Who does it: a copy of the learner for each core; a single one if dropout draws random numbers
+        count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
+        torch.set_num_threads(max(1, self.threads // count))
+        workers = DataParallel(learner, count, self.device, bf16=self.bf16, distributed=self.distributed)
+
+        # 3. Step by step
         if state.step == 0:
             yield from self.evaluate(learner, dev)
         budget = Budget(steps=self.steps)
@@ -215,7 +262,8 @@ class FinetuningRun(RunDriver):
                 yield from self.evaluate(learner, dev)
             stopped = self.distributed.any(self.stop())
             elapsed = time.monotonic() - last_commit
-            due = self.distributed.any(self.distributed.main and elapsed >= max(COMMIT, commit_seconds / SPENT))
+            overdue = elapsed >= max(COMMIT, commit_seconds / SPENT)
+            due = self.distributed.any(self.distributed.main and overdue)  # by the clock of the main process
             if last or self.out_of_patience or stopped or due:
                 if window.steps and (stopped or self.out_of_patience):
                     yield {"event": "steps"} | self.progress() | window.summary()
@@ -230,29 +278,31 @@ class FinetuningRun(RunDriver):
         yield from self.finish()
 
     def progress(self) -> Event:
-        share = self.state.step / self.steps
-        left = self.state.seconds / self.state.step * (self.steps - self.state.step) if self.state.step else None
-        return {"share": share, "epoch": self.state.step / self.per_epoch, "seconds_left": left}
+        """The share of the run that is done, the epoch, and the seconds left at the pace so far, None before the first
+        step."""
+        done, steps = self.state.step, self.steps
+        left = self.state.seconds / done * (steps - done) if done else None
+        return {"share": done / steps, "epoch": done / self.per_epoch, "seconds_left": left}
 
     def evaluate(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
-        """Evaluate on the validation rows and save the learner if it is the best so far."""
-        start = time.monotonic()
+        """Evaluate on the validation rows, warn of what looks wrong, and save the learner if it is the best so far."""
+        began = time.monotonic()
         evaluation = learner.evaluate(dev)
+        seconds = time.monotonic() - began
+        yield {"event": "evaluated"} | self.progress() | {"metrics": evaluation.metrics, "seconds": seconds}
         value = evaluation.metrics[self.task.metric]
-        yield (
-            {"event": "evaluated"}
-            | self.progress()
-            | {"metrics": evaluation.metrics, "seconds": time.monotonic() - start}
-        )
         loss = evaluation.metrics.get("loss", float("inf"))
         if self.state.step == 0:
             self.best = replace(self.best, start=value, start_loss=loss)
             return
-        start = self.best.start
-        start_loss = self.best.start_loss
-        higher = self.task.higher
-        yield from evaluation_warnings(evaluation, start=start, value=value, higher=higher, start_loss=start_loss)
-        self.best = self.best.after(self.state.step, value, loss, higher=higher)
+        yield from evaluation_warnings(
+            evaluation,
+            start=self.best.start,
+            value=value,
+            higher=self.task.higher,
+            start_loss=self.best.start_loss,
+        )
+        self.best = self.best.after(self.state.step, value, loss, higher=self.task.higher)
         if self.best.step == self.state.step:
             if self.distributed.main:
                 save_best(learner, self.folder / "best", self.spec, self.state.step, evaluation)
@@ -260,7 +310,7 @@ class FinetuningRun(RunDriver):
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
         """Write a commit. If there are several processes, the main one writes it and the others wait."""
-        start = time.monotonic()
+        began = time.monotonic()
         event = {"event": "committed", "commit": self.name}
         if self.distributed.main:
             best = asdict(self.best)
@@ -268,16 +318,8 @@ class FinetuningRun(RunDriver):
                 lambda into: write_training_state(learner.modules, optimiser, self.state, self.threads, into, best=best)
             )
         self.distributed.wait()
-        return event | {"seconds": time.monotonic() - start}
+        return event | {"seconds": time.monotonic() - began}
 
     def finish(self) -> Iterator[Event]:
-        yield (
-            {"event": "finished"}
-            | self.progress()
-            | {
-                "metric": self.task.metric,
-                "value": self.best.value,
-                "best_step": self.best.step,
-                "seconds": self.state.seconds,
-            }
-        )
+        best = {"metric": self.task.metric, "value": self.best.value, "best_step": self.best.step}
+        yield {"event": "finished"} | self.progress() | best | {"seconds": self.state.seconds}

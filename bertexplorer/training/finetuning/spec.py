@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
@@ -21,8 +21,22 @@ from bertexplorer.training.tasks import BY_NAME
 FORMAT = 1
 SHORT = 500  # steps up to which a run is short
 FEW_STEPS, ENOUGH_STEPS = 30, 40  # fewer teach little (60 rows in 3 epochs are 6); so many do for a small file
-RATES = ((128, 3e-4, 3e-4), (512, 1e-4, 3e-4), (768, 5e-5, 5e-5))  # (hidden size up to, learning rate, in a short run)
-LOWEST_RATE = 2e-5  # of larger checkpoints
+
+
+class SizeRates(NamedTuple):
+    """The learning rates of checkpoints up to a hidden size."""
+
+    hidden_size: float
+    rate: float
+    short_rate: float  # in a short run
+
+
+RATES = (
+    SizeRates(128, rate=3e-4, short_rate=3e-4),
+    SizeRates(512, rate=1e-4, short_rate=3e-4),
+    SizeRates(768, rate=5e-5, short_rate=5e-5),
+    SizeRates(math.inf, rate=2e-5, short_rate=2e-5),
+)
 
 
 @dataclass(frozen=True)
@@ -107,8 +121,8 @@ def learning_rate(tuning: Tuning, config: EncoderConfig, steps: int) -> float:
     higher one."""
     if tuning.rate:
         return tuning.rate
-    rates = ((rate, short_rate) for size, rate, short_rate in RATES if config.hidden_size <= size)
-    full = next(rates, (LOWEST_RATE, LOWEST_RATE))[steps <= SHORT]
+    rates = next(rates for rates in RATES if config.hidden_size <= rates.hidden_size)
+    full = rates.short_rate if steps <= SHORT else rates.rate
     return {"full": full, "frozen": 1e-3, "lora": 5 * full}[tuning.method]
 
 
@@ -132,7 +146,7 @@ def spec_json(spec: Spec) -> dict[str, Any]:
 
 
 def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """Write the rows of a run to *folder*/data."""
+    """Write the rows of a run to *folder*/data. Raises FileExistsError if there is such a folder."""
     (folder / "data").mkdir(parents=True)
     for name, rows in (("train", train), ("dev", dev)):
         lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
@@ -167,12 +181,14 @@ def read_run(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
         if (saved.pop("format"), saved.pop("kind")) != (FORMAT, "finetuning"):
             raise ValueError("another kind of run")
         spec = Spec(**{**saved, "tuning": build(Tuning, saved["tuning"])})
-        train, dev = (
-            [Row(**json.loads(line)) for line in (folder / "data" / f"{name}.jsonl").read_text("utf-8").splitlines()]
-            for name in ("train", "dev")
-        )
+        train, dev = (read_rows(folder / "data" / f"{name}.jsonl") for name in ("train", "dev"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise
         raise ExplorerError(f"{folder} does not contain a fine-tuning run ({error}). Name another folder.") from error
     return spec, train, dev
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows in a file of `write_rows`."""
+    return [Row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]

@@ -21,8 +21,8 @@ from bertexplorer.training.texts import Item, by_length, forward
 
 
 def set_trainable(learner: Learner, tuning: Tuning) -> None:
-    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained, or if layers that share
-    their weights would learn differently."""
+    """Set requires_grad of each parameter of *learner*; for LoRA, add its matrices. Raises ExplorerError if nothing
+    would be trained, and if layers that share their weights would learn differently."""
     encoder, layers = learner.checkpoint.encoder, learner.checkpoint.config.num_layers
     if learner.checkpoint.config.shared_layers and (tuning.frozen_layers or tuning.layer_decay < 1):
         raise ExplorerError(
@@ -61,8 +61,8 @@ def learning_schedule(tuning: Tuning, config: EncoderConfig, steps: int) -> Lear
 
 
 def rate_scale(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
-    """The learning rate of a parameter relative to the head's: layer_decay once for each layer above it (Clark et al.,
-    2020)."""
+    """A function: name of a parameter -> its learning rate relative to the head's, which is layer_decay once for each
+    layer above it (Clark et al., 2020)."""
 
     def scale(name: str) -> float:
         if name.startswith("encoder.embeddings."):
@@ -77,11 +77,13 @@ def rate_scale(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
 def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> list[Item]:
     """The items with the outputs of the frozen encoder, computed once and cached in *folder*; only of the first token
     if the head reads no other."""
-    size = learner.checkpoint.config.hidden_size
-    rows = [1 if learner.first_only else len(item.ids) for item in items]
-    starts = np.concatenate([[0], np.cumsum(rows)])
+    # 1. Where the vectors of each item are in the file
+    sizes = [1 if learner.first_only else len(item.ids) for item in items]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     folder.mkdir(exist_ok=True)
-    path, shape = folder / "vectors.npy", (int(starts[-1]), size)
+    path, shape = folder / "vectors.npy", (int(starts[-1]), learner.checkpoint.config.hidden_size)
+
+    # 2. The file, unless an earlier start has written it
     cached = np.load(path, mmap_mode="r") if path.is_file() else None
     if cached is None or cached.shape != shape:
         partial = folder / f"partial-{os.environ.get('RANK', '0')}.npy"  # each process of several writes its own
@@ -92,10 +94,12 @@ def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> lis
                 batch = learner.collate([items[i] for i in indices]).to(device)
                 last = forward(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()
                 for row, i in enumerate(indices):
-                    vectors[starts[i] : starts[i + 1]] = last[row, : rows[i]]
+                    vectors[starts[i] : starts[i + 1]] = last[row, : sizes[i]]
         vectors.flush()
         partial.replace(path)
         cached = np.load(path, mmap_mode="r")
+
+    # 3. The items with their vectors
     return [replace(item, vectors=cached[starts[i] : starts[i + 1]]) for i, item in enumerate(items)]
 
 
@@ -111,7 +115,8 @@ def add_lora(encoder: nn.Module, rank: int, seed: int) -> None:
 
 
 def merge_lora(checkpoint: Checkpoint) -> Checkpoint:
-    """A copy with the LoRA matrices merged into the weights, which any program can load."""
+    """A copy with the LoRA matrices merged into the weights, which any program can load; the same checkpoint if it has
+    none."""
     modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
     if not any(hasattr(module, "lora_A") for module in modules.modules()):
         return checkpoint  # avoids importing peft, which takes seconds

@@ -26,33 +26,32 @@ def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
 
 
 def measure(run: FinetuningRun, tell: Callable[[str], object]) -> dict[str, float]:
-    """Time a few steps and the evaluation of a few rows, and return the estimate of `dry_run` for the whole run."""
-    learner, items, dev = run.learner()
+    """The estimate of `dry_run`, from the time of a few steps and of the evaluation of a few rows. Trains *run*."""
+    # 1. The steps. A message says what comes next.
+    learner, items, dev = run.prepare()
     tuning = run.spec.tuning
-    batches = run.batches(learner, items)
-    optimiser = run.optimiser(learner)
-    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
     steps = train(
-        workers,
-        optimiser,
-        batches,
+        DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed),
+        run.optimiser(learner),
+        run.batches(learner, items),
         run.state,
         learning=run.learning,
         budget=Budget(steps=TIMED + 1),
         seed=tuning.seed,
     )
-    # 1. The steps. A message says what comes next.
     tell("Warming up…")
     times = []
     for number, step in enumerate(steps):
         times.append(step.seconds)
         tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
     times = times[1:]  # without the step to warm up
+
     # 2. An evaluation.
     sample = dev[:64]
     began = time.monotonic()
     learner.evaluate(sample)
     sample_seconds = time.monotonic() - began
+
     # 3. The whole run.
     seconds_per_step = sum(times) / len(times)
     seconds_per_evaluation = sample_seconds * len(dev) / len(sample)

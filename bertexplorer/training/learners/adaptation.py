@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.settings import ASSETS
 from bertexplorer.training.language import (
+    LikelyToken,
     Predictions,
     likeliest_tokens,
     perplexity,
@@ -22,13 +23,21 @@ from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.objectives import MaskedLanguage, forward_batch
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
-from bertexplorer.training.task import Evaluation
+from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.adaptation import Example, Options
 from bertexplorer.training.texts import Item, by_length, hidden_states, pad
 
 GENERAL = ASSETS / "data" / "general.txt"
 SEED = 2018  # of the masks in evaluations
 MEASURE = Options()  # the masking in evaluations, whatever the options
+
+
+class FilledText(TypedDict):
+    """The answer to a text with masks."""
+
+    text: str  # with the likeliest tokens filled in
+    blanks: list[list[LikelyToken]]  # for each mask
+    cut: int  # tokens beyond the limit
 
 
 class MaskedLanguageLearner(MaskedLanguage, Learner):
@@ -39,7 +48,7 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
     def __init__(self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = ()) -> None:
         """*train*: texts for the unigram baseline."""
         Learner.__init__(self, checkpoint, options)
-        self.pairs = False
+        self.pairs = False  # and no teacher: of the losses of MaskedLanguage only the first
         self.teacher = None
         self.weights = {"mlm": 1.0}
         self.collator = Collator.of(checkpoint.tokenizer, options)
@@ -61,6 +70,7 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
         return [item for parts in self.parts([example.text for example in examples]) for item in parts]
 
     def parts(self, texts: Sequence[str]) -> list[list[Item]]:
+        """The items of each text."""
         return split_into_items(self.tokenizer, texts, end=True)
 
     def collate(self, items: Sequence[Item]) -> Any:
@@ -69,11 +79,12 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
 
     @staticmethod
     def mask_items(items: Sequence[Item], collator: Collator, *seed: int) -> MaskedBatch:
+        """*items* as a batch in which *collator* masks tokens; the same *seed* masks the same ones."""
         examples = Examples.of([(item.ids[1:-1], ()) for item in items], [SINGLE] * len(items))
         return collator.collate(examples, np.random.default_rng(seed))
 
     def predictions(self, texts: Sequence[str]) -> list[Predictions]:
-        """The predictions for each text, under masks that depend only on *texts*."""
+        """The predictions at the masks of each text. Which tokens are masked depends only on *texts*."""
         items_of_texts = self.parts(texts)
         items = [item for text_items in items_of_texts for item in text_items]
         by_item: dict[int, Predictions] = {}
@@ -82,10 +93,10 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
             for number, indices in enumerate(by_length(items)):
                 batch = self.mask_items([items[i] for i in indices], collator, SEED, number).to(self.checkpoint.device)
                 last = forward_batch(self.modules["encoder"], batch, batch.ids).flatten(0, 1)[batch.chosen]
-                rows = (batch.chosen // batch.ids.shape[1]).cpu().numpy()
                 batch_predictions = predictions(self.modules["masked_lm"], last, batch.targets)
-                sizes = np.bincount(rows, minlength=len(indices)).tolist()
-                by_item |= zip(indices, batch_predictions.split(sizes), strict=True)
+                rows = (batch.chosen // batch.ids.shape[1]).cpu().numpy()  # of each mask
+                masks_by_item = np.bincount(rows, minlength=len(indices)).tolist()
+                by_item |= zip(indices, batch_predictions.split(masks_by_item), strict=True)
         in_order = (by_item[i] for i in range(len(items)))
         return [Predictions.concatenate([next(in_order) for _ in text_items]) for text_items in items_of_texts]
 
@@ -105,25 +116,29 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
         if self.unigram is not None:
             metrics["unigram_perplexity"] = perplexity(float(self.unigram[overall.gold].mean()))
         show = self.checkpoint.tokenizer.show
-        rows = [
-            {
-                "line": example.line,
-                "text": example.text,
-                "gold": " ".join(map(show, prediction.gold.tolist())),
-                "predicted": " ".join(map(show, prediction.best.tolist())),
-                "score": float(prediction.right.mean()) if len(prediction.gold) else 1.0,
-                "loss": float(prediction.nats.mean()) if len(prediction.gold) else 0.0,
-                "cut": 0,
-            }
-            for example, prediction in zip(examples, per_text, strict=True)
-        ]
+        rows: list[EvaluatedRow] = []
+        for example, prediction in zip(examples, per_text, strict=True):
+            masked = len(prediction.gold) > 0
+            rows.append(
+                {
+                    "line": example.line,
+                    "text": example.text,
+                    "gold": " ".join(map(show, prediction.gold.tolist())),
+                    "predicted": " ".join(map(show, prediction.best.tolist())),
+                    "score": float(prediction.right.mean()) if masked else 1.0,
+                    "loss": float(prediction.nats.mean()) if masked else 0.0,
+                    "cut": 0,
+                }
+            )
         return Evaluation(metrics, rows)
 
-    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The likeliest tokens for each mask of a text, and the text with the best ones filled in."""
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[FilledText]:
+        """Raises ExplorerError for a text without a mask."""
         return [self.fill_masks(cells.get("text", "")) for cells in inputs]
 
-    def fill_masks(self, text: str) -> dict[str, Any]:
+    def fill_masks(self, text: str) -> FilledText:
+        """The likeliest tokens for each mask of *text*, and *text* with the best ones. Raises ExplorerError if it has
+        none."""
         tokenizer = self.checkpoint.tokenizer
         [item] = self.tokenizer.items([(text,)])
         ids = torch.tensor(item.ids)

@@ -2,7 +2,7 @@
 passage."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypedDict
 
 import numpy as np
 import torch
@@ -15,11 +15,12 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import clean
 from bertexplorer.training.answer_windows import NOWHERE, PassageSpan, WindowCutter, best_spans, merge_windows
-from bertexplorer.training.learner import Traceable
+from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.task import Evaluation
+from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.question_answering import (
     GoldAnswer,
+    Match,
     Options,
     PassageQuestion,
     answer_texts,
@@ -29,13 +30,61 @@ from bertexplorer.training.tasks.question_answering import (
 )
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
+NO_ANSWER = "no answer"
+
 
 class PassageAnswer(NamedTuple):
-    """The best spans of a passage, best first, the score of no answer, and the loss in nats per decision."""
+    """The answer to a question in a window or in a whole passage."""
 
-    spans: list[PassageSpan]
-    no_answer: float
-    loss: float
+    spans: list[PassageSpan]  # the best, best first
+    no_answer: float  # the score of no answer
+    loss: float  # nats per decision
+
+    @property
+    def margin(self) -> float:
+        """By how much no answer beats the best span."""
+        return self.no_answer - self.spans[0].score if self.spans else float("inf")
+
+
+class BothAnswers(NamedTuple):
+    """How well the best span answers a question, and how well no answer does. *margin*: see PassageAnswer."""
+
+    span: Match
+    no_answer: Match
+    margin: float
+
+
+class EvaluatedQuestion(EvaluatedRow):
+    """*gold*: the different answers, with | between them, "" if there is none; *predicted*: "" for no answer; *cut*:
+    tokens of the question."""
+
+    exact: float  # 1 if an answer matches, else 0
+    windows: int  # in which the passage was read
+    probability: float  # of the predicted answer
+    start: int  # of the best span, in characters of the passage
+    end: int
+    lost: bool  # whether there is an answer, but in no window
+
+
+class AnswerSpan(TypedDict):
+    """A span of a passage, in characters."""
+
+    text: str
+    start: int
+    end: int
+    score: float  # the sum of two logits
+    probability: float
+
+
+class AnsweredQuestion(TypedDict):
+    """The answer to a question about a passage."""
+
+    question: str
+    context: str
+    answers: list[AnswerSpan]  # the best first
+    windows: int  # in which the passage was read
+    said: str  # the answer; "" for none
+    no_answer: float | None  # its probability; None if the learner always answers
 
 
 class QuestionAnswerer(Traceable):
@@ -58,17 +107,25 @@ class QuestionAnswerer(Traceable):
         return cls(with_heads(checkpoint, ["span"], seed=seed), options, silent)
 
     def set_max_tokens(self, max_tokens: int) -> None:
+        """Windows are as long as that. Sets `cutter`, which cuts them."""
         super().set_max_tokens(max_tokens)
-        options = self.options
         self.cutter = WindowCutter(
-            self.checkpoint.tokenizer, self.max_tokens, options.question, options.stride, options.longest
+            tokenizer=self.checkpoint.tokenizer,
+            max_tokens=self.max_tokens,
+            question=self.options.question,
+            stride=self.options.stride,
+            longest=self.options.longest,
         )
 
     def windows(self, examples: Sequence[PassageQuestion]) -> list[list[Item]]:
         """The windows of each example, with the first of its answers as target."""
-        answers = [question.answers[0] if question.answers else None for question in examples]
-        prepare = self.checkpoint.tokenizer.prepare
-        return self.cutter.items([(prepare(question.question)[0], question.context) for question in examples], answers)
+        pairs = []
+        answers = []
+        for example in examples:
+            question, _ = self.checkpoint.tokenizer.prepare(example.question)
+            pairs.append((question, example.context))
+            answers.append(example.answers[0] if example.answers else None)
+        return self.cutter.items(pairs, answers)
 
     def read(self, examples: Sequence[PassageQuestion]) -> list[Item]:
         """Each window is an item, so there are more items than examples. The target of a window without the answer is
@@ -92,53 +149,61 @@ class QuestionAnswerer(Traceable):
 
     def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
         """Of each window: the mean of the losses of its start and its end."""
-        sides = zip(self.logits(batch), batch.targets.T, strict=True)
-        return torch.stack([F.cross_entropy(side, target, reduction="none") for side, target in sides]).mean(0)
+        start, end = self.logits(batch)
+        start_loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
+        end_loss = F.cross_entropy(end, batch.targets[:, 1], reduction="none")
+        return torch.stack([start_loss, end_loss]).mean(0)
 
-    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, PassageQuestion]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> ExplainedAnswer:
         """*answer*: a text that occurs in the passage; its first occurrence is explained."""
         prediction = self.predict([cells])[0]
-        text, passage = answer or prediction["said"], prediction["context"]
-        if answer:
-            start = passage.find(answer)
-        else:
-            start = prediction["answers"][0]["start"] if text else -1
-        question = PassageQuestion(0, prediction["question"], passage, (GoldAnswer(text, start),) if text else ())
-        if text and (start < 0 or all(item.target.answer == NOWHERE for item in self.windows([question])[0])):
+        question, passage = prediction["question"], prediction["context"]
+        text = answer or prediction["said"]
+        if not text:
+            return ExplainedAnswer(NO_ANSWER, PassageQuestion(0, question, passage, ()))
+        start = passage.find(text) if answer else prediction["answers"][0]["start"]
+        example = PassageQuestion(0, question, passage, (GoldAnswer(text, start),))
+        if start < 0 or is_lost(self.windows([example])[0]):
             raise ExplorerError(f"No window of the passage contains {text!r:.60}. Give an answer as it is spelt there.")
-        return text or "no answer", question
+        return ExplainedAnswer(text, example)
 
-    def describe_example(self, example: PassageQuestion) -> tuple[tuple[str, ...], str]:
-        return (example.question, example.context), example.answers[0].text if example.answers else "no answer"
+    def describe_example(self, example: PassageQuestion) -> ExampleInWords:
+        answer = example.answers[0].text if example.answers else NO_ANSWER
+        return ExampleInWords((example.question, example.context), answer)
 
     def answers(self, windows: Sequence[Sequence[Item]]) -> list[PassageAnswer]:
-        """The answer to each question, over all windows of its passage."""
-        by_window = iter(
-            self.in_batches([item for passage_windows in windows for item in passage_windows], self.window_answers)
-        )
-        passage_answers = []
+        """The answer to each question, over all *windows* of its passage."""
+        all_windows = [item for passage_windows in windows for item in passage_windows]
+        by_window = iter(self.in_batches(all_windows, self.window_answers))
+        answers = []
         for passage_windows in windows:
-            spans, no_answer, losses = zip(*(next(by_window) for _ in passage_windows), strict=True)
-            all_spans = [span for window_spans in spans for span in window_spans]
-            passage_answers.append(
-                PassageAnswer(merge_windows(all_spans, self.options.n_best), min(no_answer), float(np.mean(losses)))
+            parts = [next(by_window) for _ in passage_windows]
+            answer = PassageAnswer(
+                spans=merge_windows([span for part in parts for span in part.spans], self.options.n_best),
+                no_answer=min(part.no_answer for part in parts),
+                loss=float(np.mean([part.loss for part in parts])),
             )
-        return passage_answers
+            answers.append(answer)
+        return answers
 
     def window_answers(self, items: list[Item], batch: TextBatch) -> Iterator[PassageAnswer]:
         """The answer in each window alone. Spans are in characters of the passage."""
-        options = self.options
+        # 1. For all windows of the batch at once
         start, end = self.logits(batch)
         inside = torch.zeros(start.shape, dtype=torch.bool)  # tokens of the passage
         for row, item in enumerate(items):
             window = item.target
             inside[row, window.at : window.at + window.after - window.first] = True
-        best = best_spans(start, end, inside.to(start.device), options.longest, options.n_best)
-        scores, firsts, lasts = (of_rows.tolist() for of_rows in best)
+        best = best_spans(start, end, inside.to(start.device), self.options.longest, self.options.n_best)
+        scores = best.scores.tolist()
+        firsts = best.first.tolist()
+        lasts = best.last.tolist()
         start_loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
         end_loss = F.cross_entropy(end, batch.targets[:, 1], reduction="none")
         losses = ((start_loss + end_loss) / 2).tolist()
         no_answer = (start[:, 0] + end[:, 0]).tolist()
+
+        # 2. Window by window
         for row, item in enumerate(items):
             passage = item.target.passage
             shift = item.target.first - item.target.at  # from a token of the window to one of the passage
@@ -151,90 +216,117 @@ class QuestionAnswerer(Traceable):
 
     def probabilities(self, answer: PassageAnswer) -> Float[np.ndarray, " n"]:
         """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""
-        logits = np.array([*(span.score for span in answer.spans), answer.no_answer if self.silent else -np.inf])
+        no_answer = answer.no_answer if self.silent else -np.inf
+        logits = np.array([*(span.score for span in answer.spans), no_answer])
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
 
-    def no_answer_margin(self, answer: PassageAnswer) -> float:
-        """By how much no answer beats the best span."""
-        return answer.no_answer - answer.spans[0].score if answer.spans else float("inf")
+    def is_silent(self, answer: PassageAnswer) -> bool:
+        """Whether the answer is that there is none."""
+        return self.silent and answer.margin > self.options.threshold
 
     def evaluate(self, examples: Sequence[PassageQuestion]) -> Evaluation:
         """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
-        passage_answers = self.answers(windows)
-        rows = []
-        span_scores = []
-        no_answer_scores = []
-        for question, items, answer in zip(examples, windows, passage_answers, strict=True):
+        rows: list[EvaluatedQuestion] = []
+        both: list[BothAnswers] = []
+        for question, items, answer in zip(examples, windows, self.answers(windows), strict=True):
+            # 1. The best span, and whether it is the answer
             top = answer.spans[0] if answer.spans else PassageSpan(0.0, 0, 0)
             text = question.context[top.start : top.end]
-            no_answer = self.silent and self.no_answer_margin(answer) > self.options.threshold
-            span_scores.append(best_match(answer_texts(question), text))
-            no_answer_scores.append(best_match(answer_texts(question), ""))
-            exact, f1 = no_answer_scores[-1] if no_answer else span_scores[-1]
-            shares = self.probabilities(answer)
-            row = {"line": question.line, "question": question.question, "context": question.context}
-            row |= {"gold": " | ".join(dict.fromkeys(answer_texts(question))), "predicted": "" if no_answer else text}
-            row |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": answer.loss, "windows": len(items)}
-            row |= {"probability": float(shares[-1 if no_answer else 0]), "start": top.start, "end": top.end}
-            lost = bool(question.answers) and all(item.target.answer == NOWHERE for item in items)
-            rows.append(row | {"lost": lost, "cut": items[0].left_out})
-        return Evaluation(self.metrics(rows), rows, self.tables(rows, passage_answers, span_scores, no_answer_scores))
+            probabilities = self.probabilities(answer)
+            gold = answer_texts(question)
+            scores = BothAnswers(best_match(gold, text), best_match(gold, ""), answer.margin)
+            both.append(scores)
+            silent = self.is_silent(answer)
+            match = scores.no_answer if silent else scores.span
 
-    def metrics(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        """Metrics; separate ones for questions with and without an answer if there are both."""
+            # 2. The row of this question
+            rows.append(
+                {
+                    "line": question.line,
+                    "question": question.question,
+                    "context": question.context,
+                    "gold": " | ".join(dict.fromkeys(gold)),
+                    "predicted": "" if silent else text,
+                    "right": match.exact == 1.0,
+                    "exact": match.exact,
+                    "f1": match.f1,
+                    "loss": answer.loss,
+                    "windows": len(items),
+                    "probability": float(probabilities[-1 if silent else 0]),
+                    "start": top.start,
+                    "end": top.end,
+                    "lost": bool(question.answers) and is_lost(items),
+                    "cut": items[0].left_out,
+                }
+            )
+        return Evaluation(metrics_of(rows), rows, self.tables(rows, both))
 
-        def mean(name: str, among: Sequence[Mapping[str, Any]]) -> float:
-            return float(np.mean([row[name] for row in among]))
-
-        metrics = {name: mean(name, rows) for name in ("f1", "exact")}
-        answered, not_answered = [r for r in rows if r["gold"]], [r for r in rows if not r["gold"]]
-        if answered and not_answered:
-            metrics |= {f"has_answer_{name}": mean(name, answered) for name in ("f1", "exact")}
-            metrics["no_answer"] = mean("f1", not_answered)
-        metrics["lost"] = mean("lost", answered) if answered else 0.0
-        return metrics | {"loss": mean("loss", rows)}
-
-    def tables(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        passage_answers: Sequence[PassageAnswer],
-        span_scores: Sequence[tuple[float, float]],
-        no_answer_scores: Sequence[tuple[float, float]],
-    ) -> dict[str, list[dict[str, Any]]]:
-        columns = {name: [row[name] for row in rows] for name in ("question", "exact", "f1")}
-        tables = {"Per question word": by_question_word(columns["question"], columns["exact"], columns["f1"])}
+    def tables(self, rows: Sequence[EvaluatedQuestion], both: Sequence[BothAnswers]) -> dict[str, list[dict[str, Any]]]:
+        """Scores by question word; and by threshold, if it may predict that there is no answer."""
+        questions = [row["question"] for row in rows]
+        by_word = by_question_word(questions, [row["exact"] for row in rows], [row["f1"] for row in rows])
+        tables: dict[str, list[dict[str, Any]]] = {"Per question word": by_word}
         if self.silent:
-            margins = np.array([self.no_answer_margin(answer) for answer in passage_answers])
-            sides = [np.array([f1 for _, f1 in side]) for side in (span_scores, no_answer_scores)]
-            tables["No-answer threshold"] = thresholds(margins, *sides)
+            tables["No-answer threshold"] = thresholds(
+                np.array([scores.margin for scores in both]),
+                span_f1=np.array([scores.span.f1 for scores in both]),
+                no_answer_f1=np.array([scores.no_answer.f1 for scores in both]),
+            )
         return tables
 
-    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The best answers with their probabilities and positions in "context", in characters."""
-        questions = [
-            PassageQuestion(0, cells.get("question", ""), clean(cells.get("context", ""))[0], ()) for cells in inputs
-        ]
-        for question in questions:
-            self.checkpoint.tokenizer.prepare(question.context)  # raises ExplorerError if it is too long
-            if not question.question.strip() or not question.context.strip():
-                raise ExplorerError(f"There is no {'passage' if question.question.strip() else 'question'}. Type one.")
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[AnsweredQuestion]:
+        questions = []
+        for cells in inputs:
+            question = cells.get("question", "")
+            context, _ = clean(cells.get("context", ""))
+            self.checkpoint.tokenizer.prepare(context)  # raises ExplorerError if it is too long
+            if not question.strip():
+                raise ExplorerError("There is no question. Type one.")
+            if not context.strip():
+                raise ExplorerError("There is no passage. Type one.")
+            questions.append(PassageQuestion(0, question, context, ()))
         windows = self.windows(questions)
-        results = []
-        for question, items, passage_answer in zip(questions, windows, self.answers(windows), strict=True):
-            *shares, no_answer_share = self.probabilities(passage_answer).tolist()
-            answers = [
-                {"text": question.context[a:b], "start": a, "end": b, "score": score, "probability": share}
-                for (score, a, b), share in zip(passage_answer.spans, shares, strict=True)
-            ]
-            no_answer = self.silent and self.no_answer_margin(passage_answer) > self.options.threshold
-            result = {
-                "question": question.question,
-                "context": question.context,
-                "answers": answers,
-                "windows": len(items),
-            }
-            text = "" if no_answer or not answers else answers[0]["text"]
-            results.append(result | {"said": text, "no_answer": no_answer_share if self.silent else None})
+        results: list[AnsweredQuestion] = []
+        for example, items, answer in zip(questions, windows, self.answers(windows), strict=True):
+            *probabilities, no_answer = self.probabilities(answer).tolist()
+            spans: list[AnswerSpan] = []
+            for (score, start, end), probability in zip(answer.spans, probabilities, strict=True):
+                text = example.context[start:end]
+                spans.append({"text": text, "start": start, "end": end, "score": score, "probability": probability})
+            says = spans and not self.is_silent(answer)
+            results.append(
+                {
+                    "question": example.question,
+                    "context": example.context,
+                    "answers": spans,
+                    "windows": len(items),
+                    "said": spans[0]["text"] if says else "",
+                    "no_answer": no_answer if self.silent else None,
+                }
+            )
         return results
+
+
+def is_lost(windows: Sequence[Item]) -> bool:
+    """Whether none of the *windows* of a passage contains the answer."""
+    return all(window.target.answer == NOWHERE for window in windows)
+
+
+def metrics_of(rows: Sequence[EvaluatedQuestion]) -> dict[str, float]:
+    """Means of *rows*; separate ones for questions with and without an answer if there are both."""
+    answered = [row for row in rows if row["gold"]]
+    others = [row for row in rows if not row["gold"]]
+    metrics = {"f1": mean([row["f1"] for row in rows]), "exact": mean([row["exact"] for row in rows])}
+    if answered and others:
+        metrics["has_answer_f1"] = mean([row["f1"] for row in answered])
+        metrics["has_answer_exact"] = mean([row["exact"] for row in answered])
+        metrics["no_answer"] = mean([row["f1"] for row in others])
+    metrics["lost"] = mean([row["lost"] for row in answered]) if answered else 0.0
+    metrics["loss"] = mean([row["loss"] for row in rows])
+    return metrics
+
+
+def mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))

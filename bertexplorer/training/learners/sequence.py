@@ -1,10 +1,10 @@
 """Source to target: reads a source in both directions and writes a target from left to right."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import NamedTuple, Self, TypedDict
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
@@ -14,9 +14,38 @@ from bertexplorer.training.generate import Beam, NextTokenPredictor, beam_search
 from bertexplorer.training.language import AT_ONCE, predictions
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.task import Evaluation
+from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
 from bertexplorer.training.texts import Item, LimitedTokenizer, TextBatch, forward
+
+
+class WrittenBeam(TypedDict):
+    text: str
+    probability: float
+    score: float  # see `generate.beam_score`
+    ended: bool  # False: it reached the longest length
+
+
+class WrittenTargets(TypedDict):
+    """The answer to a source."""
+
+    beams: list[WrittenBeam]  # best first
+    cut: int  # tokens of the source beyond the limit
+
+
+class TargetTokens(NamedTuple):
+    """The m tokens of the targets of a batch, which are predicted from the tokens before them."""
+
+    vectors: Float[Tensor, "m d"]  # of the token before
+    ids: Int[Tensor, " m"]
+    where: Bool[Tensor, "b t"]  # whether a position holds such a token
+
+
+class TargetScore(NamedTuple):
+    """How well the tokens of a target are predicted, each given the true tokens before it."""
+
+    nats: float  # mean loss
+    accuracy: float
 
 
 class SequenceLearner(Learner):
@@ -33,22 +62,22 @@ class SequenceLearner(Learner):
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
-        """Raises ExplorerError if the checkpoint has no MLM head."""
+        """Without options.longest, targets may be as long as the longest of *train*. Raises ExplorerError if the
+        checkpoint has no MLM head."""
         longest = options.longest
         if not longest:
             tokenizer = checkpoint.tokenizer
             targets = LimitedTokenizer(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
-            longest = max(len(target.ids) - 1 for target in targets)
+            longest = max(len(target.ids) - 1 for target in targets)  # without [CLS]
         return cls(checkpoint, options, longest)
 
     def set_max_tokens(self, max_tokens: int) -> None:
         """A target may take `longest` tokens, but at most half of the limit; its source gets the rest."""
         super().set_max_tokens(max_tokens)
+        tokenizer = self.checkpoint.tokenizer
         self.target_limit = min(self.longest, self.max_tokens // 2)
-        self.source_tokenizer = LimitedTokenizer(self.checkpoint.tokenizer, self.max_tokens - self.target_limit)
-        self.target_tokenizer = LimitedTokenizer(
-            self.checkpoint.tokenizer, self.target_limit + 1
-        )  # including a [CLS] that is dropped
+        self.source_tokenizer = LimitedTokenizer(tokenizer, self.max_tokens - self.target_limit)
+        self.target_tokenizer = LimitedTokenizer(tokenizer, self.target_limit + 1)  # with a [CLS] that is dropped
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """Item.target is the number of tokens of the source. A target that was cut has no end to learn."""
@@ -56,9 +85,16 @@ class SequenceLearner(Learner):
         targets = self.target_tokenizer.items([(example.target,) for example in examples])
         items = []
         for source, target in zip(sources, targets, strict=True):
-            target_ids = target.ids[1 : -1 if target.left_out else None]
-            ids, segments = [*source.ids, *target_ids], [0] * len(source.ids) + [1] * len(target_ids)
-            items.append(Item(ids, segments, len(source.ids), source.left_out + target.left_out))
+            target_ids = target.ids[1:]  # without [CLS]
+            if target.left_out:
+                target_ids = target_ids[:-1]  # without [SEP], the end
+            item = Item(
+                ids=[*source.ids, *target_ids],
+                segments=[0] * len(source.ids) + [1] * len(target_ids),
+                target=len(source.ids),
+                left_out=source.left_out + target.left_out,
+            )
+            items.append(item)
         return items
 
     def targets(self, items: Sequence[Item]) -> Int[Tensor, " b"]:
@@ -68,31 +104,31 @@ class SequenceLearner(Learner):
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"target": batch.tokens - int(batch.targets.sum())}
 
-    def vectors(self, batch: TextBatch) -> tuple[Tensor, Tensor, Bool[Tensor, "b t"]]:
-        """(vectors m x d, the next token after each, b x t whether a position holds such a token)."""
+    def target_tokens(self, batch: TextBatch) -> TargetTokens:
         change = Intervention(prefix=batch.targets)
         last = forward(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
-        is_target = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
+        where = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
         if batch.mask is not None:
-            is_target &= batch.mask
-        return last[:, :-1][is_target[:, 1:]], batch.ids[is_target], is_target
+            where &= batch.mask
+        return TargetTokens(last[:, :-1][where[:, 1:]], batch.ids[where], where)
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        vectors, targets, _ = self.vectors(batch)
-        return {"target": cross_entropy(self.modules["masked_lm"](vectors), targets)}
+        tokens = self.target_tokens(batch)
+        return {"target": cross_entropy(self.modules["masked_lm"](tokens.vectors), tokens.ids)}
 
-    def target_losses(self, items: Sequence[Item]) -> list[tuple[float, float]]:
-        """(mean loss in nats, accuracy) of the tokens of each item's target, given the true tokens before."""
+    def target_scores(self, items: Sequence[Item]) -> list[TargetScore]:
+        """How well each item's target is predicted."""
 
-        def compute(_: list[Item], batch: TextBatch) -> Iterator[tuple[float, float]]:
-            vectors, targets, is_target = self.vectors(batch)
-            for prediction in predictions(self.modules["masked_lm"], vectors, targets).split(is_target.sum(1).tolist()):
-                yield float(prediction.nats.mean()), float(prediction.right.mean())
+        def compute(_: list[Item], batch: TextBatch) -> Iterator[TargetScore]:
+            tokens = self.target_tokens(batch)
+            of_batch = predictions(self.modules["masked_lm"], tokens.vectors, tokens.ids)
+            for prediction in of_batch.split(tokens.where.sum(1).tolist()):
+                yield TargetScore(float(prediction.nats.mean()), float(prediction.right.mean()))
 
         return self.in_batches(items, compute, AT_ONCE)
 
     def write(self, items: Sequence[Item]) -> list[list[Beam]]:
-        """The beams of each item's source."""
+        """The targets that beam search writes for the source of each item, best first."""
         options = self.options
         with evaluation_mode(self):
             sources = [item.ids[: item.target] for item in items]
@@ -110,43 +146,52 @@ class SequenceLearner(Learner):
         """Targets are compared as the file has them, in full even if they were cut for training; only an exact match is
         one with the target as the tokenizer writes it, as an uncased one would never be right. The first options.shown
         are generated; loss and accuracy are means over the tokens of all."""
+        # 1. The tokens of all targets
         items = self.read(examples)
-        nats, accuracies = zip(*self.target_losses(items), strict=True)
+        scores = self.target_scores(items)
+        sizes = [len(item.ids) - item.target for item in items]  # tokens of each target
+        accuracy = sum(score.accuracy * size for score, size in zip(scores, sizes, strict=True)) / sum(sizes)
+        loss = sum(score.nats * size for score, size in zip(scores, sizes, strict=True)) / sum(sizes)
+
+        # 2. The first targets, written
         generated = items[: self.options.shown]
         written = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(generated)]
         gold = [example.target for example in examples[: len(generated)]]
-        metrics, scores = compare_texts(written, gold)
-        right = [text == self.as_tokenizer_writes(target) for text, target in zip(written, gold, strict=True)]
-        metrics["exact"] = sum(right) / len(right)
-        sizes = [len(item.ids) - item.target for item in items]
-        for key, values in (("accuracy", accuracies), ("loss", nats)):
-            metrics[key] = sum(v * n for v, n in zip(values, sizes, strict=True)) / sum(sizes)
-        rows = []
-        for at, example in enumerate(examples[: len(generated)]):
-            outcome = {"predicted": written[at], "right": right[at], "score": scores[at], "loss": nats[at]}
-            about = {"line": example.line, "text": example.source, "gold": example.target}
-            rows.append(about | outcome | {"cut": generated[at].left_out})
-        return Evaluation(metrics | {"written": float(len(generated))}, rows)
+        metrics, chrf = compare_texts(written, gold)
+        rows: list[EvaluatedRow] = []
+        for i, text in enumerate(written):
+            rows.append(
+                {
+                    "line": examples[i].line,
+                    "text": examples[i].source,
+                    "gold": gold[i],
+                    "predicted": text,
+                    "right": text == self.as_tokenizer_writes(gold[i]),
+                    "score": chrf[i],
+                    "loss": scores[i].nats,
+                    "cut": items[i].left_out,
+                }
+            )
+        metrics["exact"] = sum(row["right"] for row in rows) / len(rows)
+        metrics |= {"accuracy": accuracy, "loss": loss, "written": float(len(rows))}
+        return Evaluation(metrics, rows)
 
-    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The beams of each source, best first, with their probability. *ended* False: it reached the longest
-        length."""
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[WrittenTargets]:
         sources = [cells.get("source", "").strip() for cells in inputs]
         if not all(sources):
             raise ExplorerError("The source is empty. Type a sentence.")
         items = self.read([Example(0, source, "") for source in sources])
-        return [
-            {
-                "beams": [
+        answers: list[WrittenTargets] = []
+        for item, beams in zip(items, self.write(items), strict=True):
+            written: list[WrittenBeam] = []
+            for beam in beams:
+                written.append(
                     {
                         "text": self.checkpoint.tokenizer.join(beam.ids),
                         "probability": float(torch.tensor(beam.log_prob).exp()),
                         "score": beam.score,
                         "ended": beam.ended,
                     }
-                    for beam in beams
-                ],
-                "cut": item.left_out,
-            }
-            for item, beams in zip(items, self.write(items), strict=True)
-        ]
+                )
+            answers.append({"beams": written, "cut": item.left_out})
+        return answers

@@ -1,7 +1,7 @@
 """Similarity: the encoder alone; the cosine of two texts is trained to match their score."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 import torch
@@ -11,13 +11,29 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, join_items
-from bertexplorer.training.learner import Traceable
+from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Traceable
 from bertexplorer.training.objective import Loss
-from bertexplorer.training.task import Evaluation
+from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.similarity import Example, Options, correlations
 from bertexplorer.training.texts import Item
 
 NEAR = 0.1  # share of the range: closer counts as correct
+
+
+class EvaluatedPair(EvaluatedRow):
+    """*gold*, *predicted*: scores in the range of the rows; the loss is the squared error of the cosine."""
+
+    cosine: float
+    gap: float  # between gold and predicted
+
+
+class ScoredPair(TypedDict):
+    """The answer to two texts."""
+
+    cosine: float
+    score: float  # that the cosine stands for
+    low: float  # the range of the scores
+    high: float
 
 
 class Similarity(Embedder, Traceable):
@@ -29,6 +45,7 @@ class Similarity(Embedder, Traceable):
     accepts_answer = False
 
     def __init__(self, checkpoint: Checkpoint, options: Options, low: float, high: float) -> None:
+        """*low*, *high*: the scores that a cosine of 0 and of 1 stands for."""
         super().__init__(checkpoint, options)
         self.low, self.high = low, high
 
@@ -43,10 +60,13 @@ class Similarity(Embedder, Traceable):
         return cls(checkpoint, options, min(scores), max(scores))
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        items = self.tokenizer.items([(text,) for example in examples for text in example.texts])
-        span = self.high - self.low
-        targets = [(example.score - self.low) / span for example in examples]
-        return [join_items(items[2 * i : 2 * i + 2], target) for i, target in enumerate(targets)]
+        """A Group of two texts for each example. The target is the cosine that its score stands for."""
+        texts = iter(self.tokenizer.items([(text,) for example in examples for text in example.texts]))
+        groups: list[Item] = []
+        for example in examples:
+            target = (example.score - self.low) / (self.high - self.low)
+            groups.append(join_items([next(texts), next(texts)], target))
+        return groups
 
     def collate(self, items: Sequence[Any]) -> GroupBatch:
         parts = tuple(self.pad([item.parts[side] for item in items]) for side in (0, 1))
@@ -58,19 +78,21 @@ class Similarity(Embedder, Traceable):
         return {"score": Loss(squares.sum(), len(squares), (squares.detach() < NEAR**2).sum())}
 
     def row_losses(self, batch: GroupBatch) -> Float[Tensor, " b"]:
-        return (-self.answer_losses(batch) - batch.targets).square()
+        """The squared error of each cosine."""
+        cosines = -self.answer_losses(batch)
+        return (cosines - batch.targets).square()
 
     def answer_losses(self, batch: GroupBatch) -> Float[Tensor, " b"]:
         """The cosine of each pair, negated."""
         first, second = (self.embed(part) for part in batch.parts)
         return -(first * second).sum(-1)
 
-    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> ExplainedAnswer:
         self.predict([cells])  # raises ExplorerError for an empty text
-        return "similar", Example(0, (cells["text_a"], cells["text_b"]), self.high)
+        return ExplainedAnswer("similar", Example(0, (cells["text_a"], cells["text_b"]), self.high))
 
-    def describe_example(self, example: Example) -> tuple[tuple[str, ...], str]:
-        return example.texts, f"{example.score:g}"
+    def describe_example(self, example: Example) -> ExampleInWords:
+        return ExampleInWords(example.texts, f"{example.score:g}")
 
     def outputs(self, items: Sequence[Item]) -> list[Float[np.ndarray, "1 d"]]:
         """The vectors of both texts, one after the other."""
@@ -81,6 +103,7 @@ class Similarity(Embedder, Traceable):
         return self.in_batches(items, compute)
 
     def cosines(self, pairs: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
+        """The cosine of the two texts of each pair."""
         first, second = (self.vectors([pair[side] for pair in pairs]) for side in (0, 1))
         return (first * second).sum(-1).astype(float)
 
@@ -91,27 +114,32 @@ class Similarity(Embedder, Traceable):
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
         """Rows are sorted by the gap between gold and predicted, the largest first."""
         cosines = self.cosines([example.texts for example in examples])
-        rows = []
+        rows: list[EvaluatedPair] = []
         for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
             predicted = self.score(cosine)
-            row = {"line": example.line, "text_a": example.texts[0], "text_b": example.texts[1]}
-            outcome = {
-                "gold": example.score,
-                "predicted": predicted,
-                "cosine": cosine,
-                "gap": abs(predicted - example.score),
-            }
-            rows.append(row | outcome | {"loss": (cosine - item.target) ** 2, "cut": item.left_out})
+            rows.append(
+                {
+                    "line": example.line,
+                    "text_a": example.texts[0],
+                    "text_b": example.texts[1],
+                    "gold": example.score,
+                    "predicted": predicted,
+                    "cosine": cosine,
+                    "gap": abs(predicted - example.score),
+                    "loss": (cosine - item.target) ** 2,
+                    "cut": item.left_out,
+                }
+            )
         metrics = correlations(cosines, np.array([example.score for example in examples]))
         metrics["loss"] = float(np.mean([row["loss"] for row in rows]))
-        return Evaluation(metrics, sorted(rows, key=lambda row: -row["gap"]))
+        rows.sort(key=lambda row: -row["gap"])
+        return Evaluation(metrics, rows)
 
-    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The cosine of two texts and the score it corresponds to."""
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[ScoredPair]:
         pairs = [(cells.get("text_a", "").strip(), cells.get("text_b", "").strip()) for cells in inputs]
         if not all(first and second for first, second in pairs):
             raise ExplorerError("One of the two texts is empty. Type both.")
-        return [
-            {"cosine": cosine, "score": self.score(cosine), "low": self.low, "high": self.high}
-            for cosine in self.cosines(pairs).tolist()
-        ]
+        answers: list[ScoredPair] = []
+        for cosine in self.cosines(pairs).tolist():
+            answers.append({"cosine": cosine, "score": self.score(cosine), "low": self.low, "high": self.high})
+        return answers

@@ -1,7 +1,7 @@
 """Tagging: the encoder with a token classifier and optionally a CRF over its logits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypedDict, cast
 
 import numpy as np
 import torch
@@ -25,9 +25,9 @@ from bertexplorer.training.entities import (
     to_iob2,
     words_as_entities,
 )
-from bertexplorer.training.learner import Traceable
+from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.task import Evaluation
+from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.tagging import Options, Sentence, is_plain
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 from bertexplorer.wording import plural
@@ -44,12 +44,66 @@ class Target(NamedTuple):
     labels: Int[np.ndarray, " w"]
 
 
+class WordLogits(NamedTuple):
+    """The head's output for the words of a batch, each at its first token, packed to the left."""
+
+    logits: Float[Tensor, "b w l"]
+    gold: Int[Tensor, "b w"]  # label, UNKNOWN or, at padding, NO_WORD
+    is_word: Bool[Tensor, "b w"]  # False at padding
+
+
+class WordLabels(NamedTuple):
+    """The labels that are predicted for the words of a batch."""
+
+    labels: Int[Tensor, "b w"]
+    probabilities: Float[Tensor, "b w"]  # of these labels
+    losses: Float[Tensor, " b"]  # of each sentence, in nats per word
+
+
 class TaggedSentence(NamedTuple):
     """The label of each word that is read, its probability, and the loss of the sentence in nats per word."""
 
     labels: Int[np.ndarray, " w"]
     probabilities: Float[np.ndarray, " w"]
     loss: float
+
+
+class EvaluatedSentence(EvaluatedRow):
+    """*gold*, *predicted*: the entities with their types, or the plain tags."""
+
+    words: list[str]
+    gold_tags: list[str]  # of each word; the confusion matrix counts them
+    predicted_tags: list[str]
+
+
+class TextSpan(TypedDict):
+    """A span of a text, *start* up to, not including, *end*, in characters."""
+
+    text: str
+    start: int
+    end: int
+
+
+class TaggedWord(TextSpan):
+    tag: str
+    probability: float
+
+
+class LabelledSpan(TextSpan):
+    label: str
+
+
+class FoundEntity(LabelledSpan):
+    probability: float  # mean of its words
+
+
+class TaggedText(TypedDict):
+    """The answer to a text."""
+
+    text: str
+    words: list[TaggedWord]
+    entities: list[FoundEntity]
+    cut: int  # tokens beyond the limit
 
 
 class Tagger(Traceable):
@@ -60,13 +114,15 @@ class Tagger(Traceable):
     saved = ("plain",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool) -> None:
+        """*plain*: whether the tags are plain, without B- and I-."""
         self.labels, self.plain = checkpoint.labels, plain
         extra = {"crf": CRF(self.labels, plain)} if options.head == "crf" else {}
         super().__init__(checkpoint, options, extra=extra)
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Self:
-        """A tagger for the tags of *train*. A head that already has exactly these tags is trained further."""
+        """A tagger for the tags of *train*. A head that already has exactly these tags is trained further. Raises
+        ExplorerError for fewer than 2 tags, and for too many."""
         plain = is_plain(train)
         tags = head_labels((sentence.tags for sentence in train), plain)
         if not 2 <= len(tags) <= MAX_LABELS:
@@ -82,17 +138,18 @@ class Tagger(Traceable):
         """Words beyond the limit, and those that the tokenizer drops, are not read; an entity without its beginning
         then begins later."""
         index = {label: i for i, label in enumerate(self.labels)}
+        encodings = self.tokenizer.truncating.encode_batch([sentence.text for sentence in examples])
         items = []
-        for sentence, encoding in zip(
-            examples, self.tokenizer.truncating.encode_batch([sentence.text for sentence in examples]), strict=True
-        ):
-            read, tokens = first_tokens(sentence.words, encoding)
-            tags = [sentence.tags[word] for word in read] if sentence.tags else []
-            if not self.plain:
-                tags = to_iob2(entities(tags), len(tags))
-            gold = np.array([index.get(tag, UNKNOWN) for tag in tags] or [UNKNOWN] * len(read), int)
-            left_out = sum(len(part.ids) - 2 for part in encoding.overflowing)
-            items.append(Item(encoding.ids, encoding.type_ids, Target(read, tokens, gold), left_out))
+        for sentence, encoding in zip(examples, encodings, strict=True):
+            words, tokens = first_tokens(sentence.words, encoding)
+            labels = np.full(len(words), UNKNOWN, int)
+            if sentence.tags:
+                tags = [sentence.tags[word] for word in words]
+                if not self.plain:
+                    tags = to_iob2(entities(tags), len(tags))
+                labels = np.array([index.get(tag, UNKNOWN) for tag in tags], int)
+            left_out = sum(len(part.ids) - 2 for part in encoding.overflowing)  # without [CLS] and [SEP]
+            items.append(Item(encoding.ids, encoding.type_ids, Target(words, tokens, labels), left_out))
         return items
 
     def targets(self, items: Sequence[Item]) -> Int[Tensor, "b t"]:
@@ -102,15 +159,14 @@ class Tagger(Traceable):
             targets[row, torch.from_numpy(item.target.tokens)] = torch.from_numpy(item.target.labels)
         return targets
 
-    def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b w l"], Int[Tensor, "b w"], Bool[Tensor, "b w"]]:
-        """(logits of the first token of each word, packed to the left, their labels, False at padding)."""
+    def logits(self, batch: TextBatch) -> WordLogits:
         is_word = batch.targets != NO_WORD
         count = max(1, int(is_word.sum(1).max()))
-        order = (~is_word).int().argsort(dim=1, stable=True)[:, :count]
+        order = (~is_word).int().argsort(dim=1, stable=True)[:, :count]  # the first tokens of words, before all others
         last = hidden_states(self.modules["encoder"], batch)
         last = last.gather(1, order.unsqueeze(2).expand(-1, -1, last.shape[2]))
         logits: Tensor = self.modules["token_classifier"](last)
-        return logits.float(), batch.targets.gather(1, order), is_word.gather(1, order)
+        return WordLogits(logits.float(), batch.targets.gather(1, order), is_word.gather(1, order))
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"tag": int((batch.targets >= 0).sum())}
@@ -135,7 +191,7 @@ class Tagger(Traceable):
         per_word = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
         return (per_word.view_as(labels) * (gold >= 0)).sum(1)
 
-    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Sentence]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> ExplainedAnswer:
         """*answer*: a tag for each word, separated by spaces."""
         prediction = self.predict([cells])[0]
         tags = answer.split() or [word["tag"] for word in prediction["words"]]
@@ -146,27 +202,27 @@ class Tagger(Traceable):
             raise ExplorerError(f"The run knows no tag {unknown!r:.60}; it knows {', '.join(self.labels)[:200]}.")
         spans = tuple((word["start"], word["end"]) for word in prediction["words"])
         sentence = Sentence(0, prediction["text"], spans, tuple(tags))
-        return self.describe_example(sentence)[1], sentence
+        return ExplainedAnswer(self.describe_example(sentence).answer, sentence)
 
-    def describe_example(self, example: Sentence) -> tuple[tuple[str, ...], str]:
-        return (example.text,), self.format_tags(example, example.tags) or "no entity"
+    def describe_example(self, example: Sentence) -> ExampleInWords:
+        return ExampleInWords((example.text,), self.format_tags(example, example.tags) or "no entity")
 
     def answers(self, items: Sequence[Item]) -> list[TaggedSentence]:
         """An answer per item."""
 
         def compute(part: list[Item], batch: TextBatch) -> Iterator[TaggedSentence]:
-            tags, shares, losses = (t.cpu().numpy() for t in self.decode(*self.logits(batch)))
+            decoded = self.decode(self.logits(batch))
+            labels, probabilities = decoded.labels.cpu().numpy(), decoded.probabilities.cpu().numpy()
+            losses = decoded.losses.tolist()
             for row, item in enumerate(part):
                 count = len(item.target.words)
-                yield TaggedSentence(tags[row, :count], shares[row, :count], float(losses[row]))
+                yield TaggedSentence(labels[row, :count], probabilities[row, :count], losses[row])
 
         return self.in_batches(items, compute)
 
-    def decode(
-        self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], is_word: Bool[Tensor, "b w"]
-    ) -> tuple[Int[Tensor, "b w"], Float[Tensor, "b w"], Float[Tensor, " b"]]:
-        """(the predicted label of each word, its probability, the loss of each sentence in nats per word). The loss is
-        NaN for a sentence without words, or with a tag that was not trained."""
+    def decode(self, words: WordLogits) -> WordLabels:
+        """The labels of words. The loss is NaN for a sentence without words, or with a tag that was not trained."""
+        logits, gold, is_word = words
         targets = gold.clamp(min=0)  # an unknown tag becomes any label; its sentence has no loss
         if "crf" in self.modules:
             crf = cast(CRF, self.modules["crf"])
@@ -182,96 +238,114 @@ class Tagger(Traceable):
         count = is_word.sum(1)
         all_known = ((gold >= 0) | ~is_word).all(1)
         has_loss = all_known & (count > 0)
-        return predicted, of_predicted, torch.where(has_loss, losses / count, torch.nan)
+        return WordLabels(predicted, of_predicted, torch.where(has_loss, losses / count, torch.nan))
 
     def evaluate(self, examples: Sequence[Sentence]) -> Evaluation:
         """Words beyond the limit count as O, or, with plain tags, as wrong."""
+        # 1. A row for each sentence
         items = self.read(examples)
         answers = self.answers(items)
-        gold = [list(sentence.tags) for sentence in examples]
-        predicted = []
-        rows = []
-        unread = 0
+        rows: list[EvaluatedSentence] = []
         for sentence, item, answer in zip(examples, items, answers, strict=True):
             tags = self.all_tags(item, answer, len(sentence.words))
-            unread += len(tags) - len(item.target.words)
-            predicted.append(tags)
-            row = {"line": sentence.line, "text": sentence.text, "gold": self.format_tags(sentence, sentence.tags)}
-            row |= {
-                "predicted": self.format_tags(sentence, tags),
-                "right": tags == list(sentence.tags),
-                "loss": answer.loss,
-                "cut": item.left_out,
-            }
-            words = [sentence.text[start:end] for start, end in sentence.words]
-            rows.append(row | {"words": words, "gold_tags": list(sentence.tags), "predicted_tags": tags})
-        losses, word_counts = np.array([answer.loss for answer in answers]), [len(item.target.words) for item in items]
-        finite = np.isfinite(losses)
-        loss = (
-            float(np.average(losses[finite], weights=np.array(word_counts)[finite])) if finite.any() else float("nan")
-        )
-        reached = metrics(gold, predicted, self.plain) | {"cut": unread / sum(map(len, gold)), "loss": loss}
+            rows.append(
+                {
+                    "line": sentence.line,
+                    "text": sentence.text,
+                    "gold": self.format_tags(sentence, sentence.tags),
+                    "predicted": self.format_tags(sentence, tags),
+                    "right": tags == list(sentence.tags),
+                    "loss": answer.loss,
+                    "cut": item.left_out,
+                    "words": [sentence.text[start:end] for start, end in sentence.words],
+                    "gold_tags": list(sentence.tags),
+                    "predicted_tags": tags,
+                }
+            )
+
+        # 2. All sentences together
+        gold = [row["gold_tags"] for row in rows]
+        predicted = [row["predicted_tags"] for row in rows]
+        words = sum(map(len, gold))
+        words_read = np.array([len(item.target.words) for item in items])
+        losses = np.array([answer.loss for answer in answers])
+        loss = float("nan")
+        has_loss = np.isfinite(losses)
+        if has_loss.any():
+            loss = float(np.average(losses[has_loss], weights=words_read[has_loss]))
+        reached = metrics(gold, predicted, self.plain)
+        reached |= {"cut": (words - int(words_read.sum())) / words, "loss": loss}
         matrix = confusion(gold, predicted, self.plain)
         return Evaluation(reached, rows, tables(gold, predicted, self.plain), matrix)
 
     def all_tags(self, item: Item, answer: TaggedSentence, count: int) -> list[str]:
-        """The tag of each word. A word that was not read has O or no tag, unless an entity continues after it."""
+        """The tags of the *count* words of a sentence. A word that was not read has O or no tag, unless an entity
+        continues after it."""
         tags = ["" if self.plain else OUTSIDE] * count
-        read_words = item.target.words
-        for i, (word, label) in enumerate(zip(read_words, answer.labels, strict=True)):
-            tags[word] = self.labels[label]
-            if i and not self.plain and tags[word].startswith("I-"):
-                tags[read_words[i - 1] + 1 : word] = [tags[word]] * (word - read_words[i - 1] - 1)
+        previous = -1  # the word that was read before
+        for word, label in zip(item.target.words, answer.labels, strict=True):
+            tag = self.labels[label]
+            tags[word] = tag
+            continues = previous >= 0 and not self.plain and tag.startswith("I-")
+            if continues:
+                for between in range(previous + 1, word):
+                    tags[between] = tag
+            previous = word
         return tags
 
     def format_tags(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """“Ada Lovelace (PER), London (LOC)”, or the plain tags."""
         if self.plain:
             return " ".join(tags)
-        return ", ".join(f"{entity['text']} ({entity['label']})" for entity in entity_rows(sentence, entities(tags)))
+        spans = (entity_span(sentence, entity) for entity in entities(tags))
+        return ", ".join(f"{span['text']} ({span['label']})" for span in spans)
 
-    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The words of each text with tag and probability, and its entities as spans of characters of "text"."""
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[TaggedText]:
         texts = [self.tokenizer.prepare(" ".join(cells.values()))[0] for cells in inputs]
         if not all(text.strip() for text in texts):
             raise ExplorerError("The text is empty. Type a sentence.")
         sentences = [Sentence(0, text, tuple(split_words(text)), ()) for text in texts]
         items = self.read(sentences)
-        results = []
+        results: list[TaggedText] = []
         for sentence, item, answer in zip(sentences, items, self.answers(items), strict=True):
-            tags, probabilities = self.all_tags(item, answer, len(sentence.words)), np.zeros(len(sentence.words))
+            tags = self.all_tags(item, answer, len(sentence.words))
+            probabilities = np.zeros(len(sentence.words))  # 0 for words that were not read
             probabilities[item.target.words] = answer.probabilities
-            word_rows = [
-                {"text": sentence.text[start:end], "start": start, "end": end, "tag": tag, "probability": float(share)}
-                for (start, end), tag, share in zip(sentence.words, tags, probabilities, strict=True)
-            ]
-            spans = words_as_entities(tags) if self.plain else entities(tags)
-            span_rows = [
-                row | {"probability": float(np.mean(probabilities[span.start : span.end]))}
-                for row, span in zip(entity_rows(sentence, spans), spans, strict=True)
-            ]
-            results.append({"text": sentence.text, "words": word_rows, "entities": span_rows, "cut": item.left_out})
+            words: list[TaggedWord] = []
+            for (start, end), tag, probability in zip(sentence.words, tags, probabilities.tolist(), strict=True):
+                text = sentence.text[start:end]
+                words.append({"text": text, "start": start, "end": end, "tag": tag, "probability": probability})
+            found: list[FoundEntity] = []
+            for entity in words_as_entities(tags) if self.plain else entities(tags):
+                probability = float(np.mean(probabilities[entity.start : entity.end]))
+                found.append({**entity_span(sentence, entity), "probability": probability})
+            results.append({"text": sentence.text, "words": words, "entities": found, "cut": item.left_out})
         return results
 
 
-def entity_rows(sentence: Sentence, entities: Sequence[Entity]) -> list[dict[str, Any]]:
-    """Entities with their text and position, in characters."""
-    spans = [(kind, sentence.words[start][0], sentence.words[end - 1][1]) for kind, start, end in entities]
-    return [{"text": sentence.text[a:b], "label": kind, "start": a, "end": b} for kind, a, b in spans]
+def entity_span(sentence: Sentence, entity: Entity) -> LabelledSpan:
+    """An entity, whose bounds are words, in characters."""
+    start, end = sentence.words[entity.start][0], sentence.words[entity.end - 1][1]
+    return {"text": sentence.text[start:end], "label": entity.kind, "start": start, "end": end}
 
 
 def first_tokens(
     spans: Sequence[tuple[int, int]], encoding: Any
 ) -> tuple[Int[np.ndarray, " w"], Int[np.ndarray, " w"]]:
-    """The indices of the words that have a token, and the first token (of a tokenizers.Encoding) of each."""
+    """(the indices of the words that have a token, the index of the first token of each). *spans*: of the words, in
+    characters; *encoding*: a tokenizers.Encoding of their text."""
     if not spans:
         return np.zeros(0, int), np.zeros(0, int)
-    bounds, tokens = np.array(spans), np.array(encoding.offsets)
-    token_indices = np.flatnonzero((np.array(encoding.special_tokens_mask) == 0) & (tokens[:, 1] > tokens[:, 0]))
-    # the first word that ends after the token begins
-    word_of_token = np.searchsorted(bounds[:, 1], tokens[token_indices, 0], side="right")
-    has_word = word_of_token < len(bounds)
-    token_indices, word_of_token = token_indices[has_word], word_of_token[has_word]
-    overlaps = tokens[token_indices, 1] > bounds[word_of_token, 0]
-    words, first = np.unique(word_of_token[overlaps], return_index=True)
-    return words, token_indices[overlaps][first]
+    words, tokens = np.array(spans), np.array(encoding.offsets)  # first and after the last character of each
+    is_special = np.array(encoding.special_tokens_mask) == 1
+    is_empty = tokens[:, 1] <= tokens[:, 0]
+    indices = np.flatnonzero(~is_special & ~is_empty)  # of tokens
+    word_of = np.searchsorted(
+        words[:, 1], tokens[indices, 0], side="right"
+    )  # the first that ends after the token begins
+    has_word = word_of < len(words)
+    indices, word_of = indices[has_word], word_of[has_word]
+    overlap = tokens[indices, 1] > words[word_of, 0]
+    indices, word_of = indices[overlap], word_of[overlap]
+    with_token, first = np.unique(word_of, return_index=True)
+    return with_token, indices[first]

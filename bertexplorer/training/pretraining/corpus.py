@@ -31,7 +31,7 @@ class Shard:
     ids: NDArray[Any]  # uint16, or int32 for a vocabulary beyond 65,536
     sentences: NDArray[np.int64]  # s + 1 offsets into ids
     documents: NDArray[np.int64]  # d + 1 offsets into sentences
-    hashes: NDArray[np.uint64]  # d of them, see `identity`
+    hashes: NDArray[np.uint64]  # d of them, see `document_hash`
 
     @property
     def tokens(self) -> NDArray[np.int64]:
@@ -54,7 +54,7 @@ class Progress:
     """The progress of tokenising one file."""
 
     file: str
-    documents: int
+    documents: int  # so far
     tokens: int
     done: bool = False
 
@@ -98,36 +98,43 @@ def tokenize_files(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> 
 
 
 def write_shard(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
-    """Write ids.npy, sentences.npy, documents.npy, hashes.npy and about.json into *folder*."""
+    """Write ids.npy, sentences.npy, documents.npy, hashes.npy and about.json into *folder* (see Shard), yielding
+    Progress. Raises ExplorerError if the file has no text."""
     dtype = np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.int32
-    ids: list[NDArray[Any]] = []
-    lengths: list[int] = []
-    counts: list[int] = []
-    hashes: list[int] = []
+    ids: list[NDArray[Any]] = []  # of each sentence
+    counts: list[int] = []  # sentences of each document
+    hashes: list[int] = []  # of each document
     tokens = 0
     for group in group_documents(read_documents(file)):
-        texts = [[s for paragraph in document for s in split_sentences(paragraph)] for document in group]
-        encoded = iter(encode_texts(tokenizer, [s for document in texts for s in document]))
-        for document, paragraphs in zip(texts, group, strict=True):
-            pieces = [piece for _ in document if (piece := next(encoded))]
+        # 1. The sentences of the group as ids, all at once
+        sentences = []
+        for paragraphs in group:
+            sentences.append([sentence for paragraph in paragraphs for sentence in split_sentences(paragraph)])
+        encoded = iter(encode_texts(tokenizer, [sentence for document in sentences for sentence in document]))
+
+        # 2. Document by document, without sentences and documents that the tokenizer drops
+        for document, paragraphs in zip(sentences, group, strict=True):
+            all_pieces = [next(encoded) for _ in document]
+            pieces = [np.array(piece, dtype) for piece in all_pieces if piece]
             if pieces:
-                ids += [np.array(piece, dtype) for piece in pieces]
-                lengths += map(len, pieces)
+                ids += pieces
                 counts.append(len(pieces))
                 hashes.append(document_hash(paragraphs))
                 tokens += sum(map(len, pieces))
         yield Progress(file.name, len(counts), tokens)
     if not counts:
         raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph per line.")
+
+    # 3. The files
     np.save(folder / "ids.npy", np.concatenate(ids))
-    np.save(folder / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
+    np.save(folder / "sentences.npy", np.cumsum([0, *map(len, ids)], dtype=np.int64))
     np.save(folder / "documents.npy", np.cumsum([0, *counts], dtype=np.int64))
     np.save(folder / "hashes.npy", np.array(hashes, dtype=np.uint64))
     summary = {
         "format": FORMAT,
         "file": file.name,
         "documents": len(counts),
-        "sentences": len(lengths),
+        "sentences": len(ids),
         "tokens": tokens,
     }
     (folder / "about.json").write_text(json.dumps(summary, indent=1), "utf-8")
@@ -135,7 +142,7 @@ def write_shard(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Prog
 
 
 def group_documents(all_documents: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """Documents in groups of about PORTION characters."""
+    """Documents in groups of about GROUP_CHARACTERS characters."""
     group: list[list[str]] = []
     size = 0
     for document in all_documents:
@@ -162,12 +169,19 @@ def encode_texts(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
 def read_shard(folder: Path, name: str) -> Shard:
     """The Shard in *folder*, its ids memory-mapped. Raises ExplorerError if a file is damaged."""
     try:
-        parts = {p: np.load(folder / f"{p}.npy", mmap_mode="r") for p in ("ids", "sentences", "documents", "hashes")}
-        if parts["sentences"][-1] != len(parts["ids"]) or parts["documents"][-1] != len(parts["sentences"]) - 1:
+        shard = Shard(
+            name,
+            ids=np.load(folder / "ids.npy", mmap_mode="r"),
+            sentences=np.load(folder / "sentences.npy"),
+            documents=np.load(folder / "documents.npy"),
+            hashes=np.load(folder / "hashes.npy"),
+        )
+        is_complete = shard.sentences[-1] == len(shard.ids) and shard.documents[-1] == len(shard.sentences) - 1
+        if not is_complete:
             raise ValueError("the files do not belong together")
     except (OSError, ValueError, IndexError) as error:
         raise ExplorerError(f"The cached ids in {folder} are damaged ({error}). Delete that folder.") from error
-    return Shard(name, parts["ids"], *(np.array(parts[p]) for p in ("sentences", "documents", "hashes")))
+    return shard
 
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -182,9 +196,8 @@ def train_wordpiece(files: Iterable[Path], pieces: int) -> tokenizers.Tokenizer:
     trainer = trainers.WordPieceTrainer(
         vocab_size=pieces, special_tokens=list(SPECIAL), limit_alphabet=min(400, pieces // 2), show_progress=False
     )
-    tokenizer.train_from_iterator(
-        (line for file in files for document in read_documents(file) for line in document), trainer
-    )
+    paragraphs = (paragraph for file in files for document in read_documents(file) for paragraph in document)
+    tokenizer.train_from_iterator(paragraphs, trainer)
     ids = tokenizer.get_vocab()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
     return tokenizer

@@ -42,15 +42,17 @@ def parse_buckets(lengths: str, max_tokens: int) -> tuple[Bucket, ...]:
     for part in lengths.split(","):
         try:
             longest, share, single = part.split(":")
-            parsed.append(Bucket(int(longest), float(share), float(single)))
+            bucket = Bucket(int(longest), float(share), float(single))
         except ValueError as error:
             raise ExplorerError(
                 f"Lengths: got {part.strip()!r}; wanted longest:share:single as 128:0.7:0.1."
             ) from error
-        if not (12 <= parsed[-1].longest <= max_tokens and parsed[-1].share > 0 and 0 <= parsed[-1].single <= 1):
+        fits = 12 <= bucket.longest <= max_tokens
+        if not fits or not bucket.share > 0 or not 0 <= bucket.single <= 1:
             raise ExplorerError(
                 f"Lengths: got {part.strip()!r}; wanted 12 to {max_tokens} tokens and shares from 0 to 1."
             )
+        parsed.append(bucket)
     return tuple(parsed)
 
 
@@ -59,31 +61,41 @@ def plan_examples(
 ) -> tuple[Ints, Ints]:
     """(kinds, room in tokens without special ones) of *count* examples. Half of them aim at the longest of their
     bucket, half at a shorter length."""
-    chance = np.array([part.share / part.longest for part in parts])
-    part = rng.choice(len(parts), count, p=chance / chance.sum())
-    longest = np.array([part.longest for part in parts])[part]
+    # 1. The bucket of each, so that the tokens have their shares
+    chance = np.array([bucket.share / bucket.longest for bucket in parts])
+    bucket_of = rng.choice(len(parts), count, p=chance / chance.sum())
+    longest = np.array([bucket.longest for bucket in parts])[bucket_of]
+    single_share = np.array([bucket.single for bucket in parts])[bucket_of]
+
+    # 2. What may be drawn for each, in this order, as all is drawn with one generator
     shorter = rng.integers(np.maximum(12, longest // 3), longest + 1)
-    single = rng.random(count) < np.array([part.single for part in parts])[part]
+    single = rng.random(count) < single_share
     wrong = rng.random(count) < drawing.not_next
     same = rng.random(count) < drawing.same_document
-    second = {
-        "next": np.where(wrong, np.where(same, Kind.SAME, Kind.OTHER), Kind.NEXT),
-        "order": np.where(wrong, Kind.SWAPPED, Kind.NEXT),
-        "none": np.full(count, Kind.TEXT),
-    }[pairs]
-    kinds = np.where(single, np.where(longest <= SINGLE_SENTENCE, Kind.SENTENCE, Kind.TEXT), second)
+
+    # 3. Its kind and its length
+    if pairs == "next":
+        of_pairs = np.where(wrong, np.where(same, Kind.SAME, Kind.OTHER), Kind.NEXT)
+    elif pairs == "order":
+        of_pairs = np.where(wrong, Kind.SWAPPED, Kind.NEXT)
+    else:
+        of_pairs = np.full(count, Kind.TEXT)
+    of_singles = np.where(longest <= SINGLE_SENTENCE, Kind.SENTENCE, Kind.TEXT)
+    kinds = np.where(single, of_singles, of_pairs)
     full = (kinds == Kind.SENTENCE) | (rng.random(count) < 0.5)
-    return kinds, np.where(full, longest, shorter) - 2 - (kinds >= Kind.NEXT)
+    special = 2 + (kinds >= Kind.NEXT)  # [CLS], [SEP], and another [SEP] in a pair
+    return kinds, np.where(full, longest, shorter) - special
 
 
 def draw_examples(
     pool: DocumentPool, parts: Sequence[Bucket], pairs: Pairs, drawing: Drawing, tokens: int, rng: np.random.Generator
 ) -> Examples:
     """Examples of about *tokens* tokens in total, each bucket with its share."""
-    typical = sum(part.share for part in parts) / sum(part.share / part.longest for part in parts)
+    typical = sum(bucket.share for bucket in parts) / sum(bucket.share / bucket.longest for bucket in parts)  # length
     batches: list[Examples] = []
     while tokens > 0:
-        new = pool.examples(rng, *plan_examples(parts, pairs, drawing, 8 + int(1.5 * tokens / typical), rng))
+        kinds, room = plan_examples(parts, pairs, drawing, 8 + int(1.5 * tokens / typical), rng)
+        new = pool.examples(rng, kinds, room)
         total = np.cumsum(new.sizes)
         count = min(len(new), 1 + int(np.searchsorted(total, tokens)))
         batches.append(new.take(np.arange(count)))

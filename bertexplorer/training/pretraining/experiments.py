@@ -4,7 +4,7 @@ All published numbers are for other data and much larger models: they show which
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Measure = Literal["probe", "pairs_accuracy"]
 SMALL: Mapping[str, Any] = {  # of all arms, unless an arm overrides them
@@ -40,17 +40,17 @@ class ArmPlan:
 
 @dataclass(frozen=True)
 class Experiment:
-    """*better*: pairs of arms; the papers found the first of each pair better by a measure like *measure*."""
+    """Runs that differ in one thing, and what papers found."""
 
     name: str
     title: str
     question: str
     arms: tuple[ArmPlan, ...]
-    published: tuple[Mapping[str, Any], ...]
-    source: str
-    better: tuple[tuple[str, str], ...]
+    published: tuple[Mapping[str, Any], ...]  # the rows of a table
+    source: str  # of these results
+    better: tuple[tuple[str, str], ...]  # pairs of arms, of which the papers found the first better
     minutes: float = 3.0  # per arm
-    measure: Measure = "probe"
+    measure: Measure = "probe"  # by which it shows here
     unit: Literal["minutes", "step"] = "minutes"  # the x axis of the curves
     note: str = ""
 
@@ -58,129 +58,159 @@ class Experiment:
 MLM_NSP = "MLM + NSP"
 MLM = "MLM only"
 LTR = "left to right"
-MIXES = {
-    "80/10/10": (0.8, 0.1, 84.2, 95.4, 94.9),
-    "100/0/0": (1.0, 0.0, 84.3, 94.9, 94.0),
-    "80/0/20": (0.8, 0.2, 84.1, 95.2, 94.6),
-    "80/20/0": (0.8, 0.0, 84.4, 95.2, 94.7),
-    "0/20/80": (0.0, 0.8, 83.7, 94.8, 94.6),
-    "0/0/100": (0.0, 1.0, 83.6, 94.9, 94.6),
-}
 BERT = "Devlin et al., 2019"
+
+
+class Mix(NamedTuple):
+    """What replaces a chosen token, and the published results with it."""
+
+    masked: float  # share that becomes [MASK]
+    random: float  # share that becomes a random token
+    mnli: float  # percent, as the others
+    ner_tuned: float
+    ner_frozen: float
+
+
+MIXES = {  # [MASK]/same/random, in percent
+    "80/10/10": Mix(0.8, 0.1, mnli=84.2, ner_tuned=95.4, ner_frozen=94.9),
+    "100/0/0": Mix(1.0, 0.0, mnli=84.3, ner_tuned=94.9, ner_frozen=94.0),
+    "80/0/20": Mix(0.8, 0.2, mnli=84.1, ner_tuned=95.2, ner_frozen=94.6),
+    "80/20/0": Mix(0.8, 0.0, mnli=84.4, ner_tuned=95.2, ner_frozen=94.7),
+    "0/20/80": Mix(0.0, 0.8, mnli=83.7, ner_tuned=94.8, ner_frozen=94.6),
+    "0/0/100": Mix(0.0, 1.0, mnli=83.6, ner_tuned=94.9, ner_frozen=94.6),
+}
+
+
+def mix_arms() -> tuple[ArmPlan, ...]:
+    arms = []
+    for name, mix in MIXES.items():
+        arms.append(ArmPlan(name, {"masked": mix.masked, "random": mix.random, "objective": "mlm"}))
+    return tuple(arms)
+
+
+def published_mixes() -> tuple[Mapping[str, Any], ...]:
+    rows = []
+    for name, mix in MIXES.items():
+        results = {"MNLI": mix.mnli, "NER fine-tuned": mix.ner_tuned, "NER, vectors only": mix.ner_frozen}
+        rows.append({"[MASK]/same/random": name, **results})
+    return tuple(rows)
+
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
-        "tasks",
-        "Pretraining tasks",
-        "Does it help to look in both directions, and to guess the next sentence?",
-        (
+        name="tasks",
+        title="Pretraining tasks",
+        question="Does it help to look in both directions, and to guess the next sentence?",
+        arms=(
             ArmPlan(MLM_NSP, {"objective": "mlm+nsp"}),
             ArmPlan(MLM, {"objective": "mlm"}),
             ArmPlan(LTR, {"objective": "causal"}),
         ),
-        (
+        published=(
             {"arm": MLM_NSP, "MNLI": 84.4, "QNLI": 88.4, "MRPC": 86.7, "SST-2": 92.7, "SQuAD F1": 88.5},
             {"arm": MLM, "MNLI": 83.9, "QNLI": 84.9, "MRPC": 86.5, "SST-2": 92.6, "SQuAD F1": 87.9},
             {"arm": LTR, "MNLI": 82.1, "QNLI": 84.3, "MRPC": 77.5, "SST-2": 92.1, "SQuAD F1": 77.8},
         ),
-        f"{BERT}, table 5: fine-tuned, 12 layers",
-        ((MLM_NSP, MLM), (MLM, LTR)),
+        source=f"{BERT}, table 5: fine-tuned, 12 layers",
+        better=((MLM_NSP, MLM), (MLM, LTR)),
     ),
     Experiment(
-        "convergence",
-        "MLM against left-to-right, by step",
-        "MLM learns from only 15 % of the tokens. Is it slower?",
-        (ArmPlan(MLM, {"objective": "mlm"}), ArmPlan(LTR, {"objective": "causal"})),
-        ({"finding": "MLM converges slightly slower, and is better than left-to-right almost at once (MNLI)"},),
-        f"{BERT}, appendix C.1, figure 5",
-        ((MLM, LTR),),
+        name="convergence",
+        title="MLM against left-to-right, by step",
+        question="MLM learns from only 15 % of the tokens. Is it slower?",
+        arms=(ArmPlan(MLM, {"objective": "mlm"}), ArmPlan(LTR, {"objective": "causal"})),
+        published=(
+            {"finding": "MLM converges slightly slower, and is better than left-to-right almost at once (MNLI)"},
+        ),
+        source=f"{BERT}, appendix C.1, figure 5",
+        better=((MLM, LTR),),
         minutes=4.0,
         measure="pairs_accuracy",
         unit="step",
         note="Both guess the same tokens of the same held-out text: one sees both sides, the other only the left.",
     ),
     Experiment(
-        "size",
-        "Model size",
-        "Is a larger encoder better after the same number of minutes?",
-        (
+        name="size",
+        title="Model size",
+        question="Is a larger encoder better after the same number of minutes?",
+        arms=(
             ArmPlan("1 layer, 64 wide", {"layers": 1, "hidden": 64, "heads": 1}),
             ArmPlan("2 layers, 128 wide", {}),
             ArmPlan("4 layers, 256 wide", {"layers": 4, "hidden": 256, "heads": 4}),
         ),
-        (
+        published=(
             {"arm": "3 layers, 768 wide", "perplexity": 5.84, "MNLI": 77.9, "MRPC": 79.8, "SST-2": 88.4},
             {"arm": "6 layers, 768 wide", "perplexity": 4.68, "MNLI": 81.9, "MRPC": 84.8, "SST-2": 91.3},
             {"arm": "12 layers, 768 wide", "perplexity": 3.99, "MNLI": 84.4, "MRPC": 86.7, "SST-2": 92.9},
             {"arm": "24 layers, 1024 wide", "perplexity": 3.23, "MNLI": 86.6, "MRPC": 87.8, "SST-2": 93.7},
         ),
-        f"{BERT}, table 6: each for the same number of steps, not of minutes",
-        (("2 layers, 128 wide", "1 layer, 64 wide"), ("4 layers, 256 wide", "2 layers, 128 wide")),
+        source=f"{BERT}, table 6: each for the same number of steps, not of minutes",
+        better=(("2 layers, 128 wide", "1 layer, 64 wide"), ("4 layers, 256 wide", "2 layers, 128 wide")),
         measure="pairs_accuracy",
         note="Minutes are shared out evenly here, so the larger ones take fewer steps.",
     ),
     Experiment(
-        "steps",
-        "More steps",
-        "Does it keep getting better?",
-        (ArmPlan("1 x", {}, 0.5), ArmPlan("2 x", {}, 1.0), ArmPlan("4 x", {}, 2.0)),
-        ({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
-        f"{BERT}, appendix C.1: 1.0 points more after a million steps than after half a million",
-        (("2 x", "1 x"), ("4 x", "2 x")),
+        name="steps",
+        title="More steps",
+        question="Does it keep getting better?",
+        arms=(ArmPlan("1 x", {}, share=0.5), ArmPlan("2 x", {}, share=1.0), ArmPlan("4 x", {}, share=2.0)),
+        published=({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
+        source=f"{BERT}, appendix C.1: 1.0 points more after a million steps than after half a million",
+        better=(("2 x", "1 x"), ("4 x", "2 x")),
         minutes=2.0,
         measure="pairs_accuracy",
         note="Each arm has its own schedule, which ends when the arm does.",
     ),
     Experiment(
-        "mix",
-        "What replaces a chosen token",
-        "Why not always [MASK]?",
-        tuple(ArmPlan(name, {"masked": m, "random": r, "objective": "mlm"}) for name, (m, r, *_) in MIXES.items()),
-        tuple(
-            {"[MASK]/same/random": name, "MNLI": mnli, "NER fine-tuned": tuned, "NER, vectors only": frozen}
-            for name, (_, _, mnli, tuned, frozen) in MIXES.items()
-        ),
-        f"{BERT}, table 8: it matters where vectors are used as they are, because [MASK] never occurs there",
-        (("80/10/10", "100/0/0"),),
+        name="mix",
+        title="What replaces a chosen token",
+        question="Why not always [MASK]?",
+        arms=mix_arms(),
+        published=published_mixes(),
+        source=f"{BERT}, table 8: it matters where vectors are used as they are, because [MASK] never occurs there",
+        better=(("80/10/10", "100/0/0"),),
         minutes=1.5,
     ),
     Experiment(
-        "roberta",
-        "BERT against RoBERTa's way",
-        "Are pairs and fixed masks worth it?",
-        (
+        name="roberta",
+        title="BERT against RoBERTa's way",
+        question="Are pairs and fixed masks worth it?",
+        arms=(
             ArmPlan("pairs, static", {"objective": "mlm+nsp", "repeat_steps": 200, "static": True}),
             ArmPlan("pairs, dynamic", {"objective": "mlm+nsp", "repeat_steps": 200}),
             ArmPlan("document sentences", {"objective": "mlm", "repeat_steps": 200}),
         ),
-        (
+        published=(
             {"arm": "pairs, static", "SQuAD 2.0 F1": 78.3, "MNLI": 84.3, "SST-2": 92.5},
             {"arm": "pairs, dynamic", "SQuAD 2.0 F1": 78.7, "MNLI": 84.0, "SST-2": 92.9},
             {"arm": "document sentences, no NSP", "SQuAD 2.0 F1": 79.7, "MNLI": 84.7, "SST-2": 92.7},
         ),
-        "Liu et al., 2019, tables 1 and 2",
-        (("document sentences", "pairs, dynamic"),),
+        source="Liu et al., 2019, tables 1 and 2",
+        better=(("document sentences", "pairs, dynamic"),),
         note="The text of 200 steps is repeated, so it matters whether its masks are too. The published figures on "
         "static against dynamic masks are mixed.",
     ),
     Experiment(
-        "electra",
-        "ELECTRA against MLM",
-        "Is it better to find replaced tokens than to guess masked ones?",
-        (ArmPlan("replaced tokens", {"objective": "replaced"}), ArmPlan(MLM, {"objective": "mlm"})),
-        ({"arm": "ELECTRA-Small", "GLUE": 79.9}, {"arm": "BERT-Small", "GLUE": 75.1}),
-        "Clark et al., 2020, table 1: about the same compute",
-        (("replaced tokens", MLM),),
+        name="electra",
+        title="ELECTRA against MLM",
+        question="Is it better to find replaced tokens than to guess masked ones?",
+        arms=(ArmPlan("replaced tokens", {"objective": "replaced"}), ArmPlan(MLM, {"objective": "mlm"})),
+        published=({"arm": "ELECTRA-Small", "GLUE": 79.9}, {"arm": "BERT-Small", "GLUE": 75.1}),
+        source="Clark et al., 2020, table 1: about the same compute",
+        better=(("replaced tokens", MLM),),
         minutes=4.0,
     ),
     Experiment(
-        "floor",
-        "No pretraining",
-        "What does an encoder that has learned nothing know?",
-        (ArmPlan("random weights", {"steps": 1, "peak": 1e-9}, 0.05), ArmPlan(MLM_NSP, {"objective": "mlm+nsp"})),
-        ({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
-        "Hewitt and Liang, 2019; Tenney et al., 2019",
-        ((MLM_NSP, "random weights"),),
+        name="floor",
+        title="No pretraining",
+        question="What does an encoder that has learned nothing know?",
+        arms=(
+            ArmPlan("random weights", {"steps": 1, "peak": 1e-9}, share=0.05),
+            ArmPlan(MLM_NSP, {"objective": "mlm+nsp"}),
+        ),
+        published=({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
+        source="Hewitt and Liang, 2019; Tenney et al., 2019",
+        better=((MLM_NSP, "random weights"),),
         minutes=4.0,
     ),
 )
@@ -190,8 +220,10 @@ BY_NAME: Mapping[str, Experiment] = {experiment.name: experiment for experiment 
 def arm_settings(experiment: Experiment, arm: ArmPlan, minutes: float) -> dict[str, Any]:
     """The settings of an arm that runs for *minutes*, times its share."""
     arm_minutes = minutes * arm.share
-    budget = {} if "steps" in arm.values else {"minutes": arm_minutes}
-    return {**SMALL, **arm.values, **budget, "evaluate_minutes": arm_minutes / EVALUATIONS}
+    settings = {**SMALL, **arm.values}
+    if "steps" not in arm.values:
+        settings["minutes"] = arm_minutes
+    return {**settings, "evaluate_minutes": arm_minutes / EVALUATIONS}
 
 
 def verdicts(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -26,7 +26,7 @@ from bertexplorer.training.pretraining.objectives import (
     forward_batch,
     special_shares,
 )
-from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, DocumentPool, Kind
+from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, DocumentPool, Kind
 
 SEED = 2018
 LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
@@ -35,7 +35,7 @@ KINDS = {MASKED: "mask", SAME: "same", RANDOM: "random"}
 
 def choose_hashes(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
     """The *count* smallest hashes of all documents: a random choice that does not depend on the order of the files, and
-    that changes little when text is added."""
+    that changes little when text is added. Raises ExplorerError if that leaves no document."""
     hashes = np.unique(np.concatenate([s.hashes for s in shards]))
     if len(hashes) <= count:
         raise ExplorerError(
@@ -69,14 +69,12 @@ def split_masks(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[li
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: with a wrong B of the same
-    document; *short*: single sentences; *swapped*: true pairs in the wrong order. 15 % of the tokens chosen, 80/10/10.
-    """
+    """Fixed batches, in which 15 % of the tokens are chosen, 80/10/10."""
 
-    pairs: list[MaskedBatch]
-    same: list[MaskedBatch]
-    short: list[MaskedBatch]
-    swapped: list[MaskedBatch]
+    pairs: list[MaskedBatch]  # half of them true, half with a B of another document
+    same: list[MaskedBatch]  # with a wrong B of the same document
+    short: list[MaskedBatch]  # single sentences
+    swapped: list[MaskedBatch]  # true pairs in the wrong order
     unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
     uniform: float  # ln V
 
@@ -123,7 +121,14 @@ def draw_held_out(
     unigram = {}
     for name, drawn in (("pairs", pairs), ("short", short)):
         unigram[name] = float(np.concatenate([nats[batch.targets.numpy()] for batch in drawn]).mean())
-    return HeldOut(pairs, same, short, swapped, unigram, log(len(counts)))
+    return HeldOut(
+        pairs=pairs,
+        same=same,
+        short=short,
+        swapped=swapped,
+        unigram=unigram,
+        uniform=log(len(counts)),
+    )
 
 
 @torch.no_grad()
@@ -139,12 +144,9 @@ def evaluate(objective: Objective[Any], held_out: HeldOut, device: torch.device,
     try:
         with torch.random.fork_rng(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
             for name, batches in (("pairs", held_out.pairs), ("short", held_out.short)):
-                predictions = [
-                    token_predictions(encoder, cast(MaskedLM, modules["masked_lm"]), b.to(device), causal)
-                    for b in batches
-                ]
+                head = cast(MaskedLM, modules["masked_lm"])
                 metrics |= token_metrics(
-                    name, [r[0] for r in predictions], [r[1] for r in predictions], [b.kinds for b in batches]
+                    name, [predict_tokens(encoder, head, batch.to(device), causal) for batch in batches]
                 )
             if not causal:
                 metrics |= special_metrics(modules["encoder"], [b.to(device) for b in held_out.short])
@@ -158,29 +160,41 @@ def evaluate(objective: Objective[Any], held_out: HeldOut, device: torch.device,
     return metrics
 
 
-def token_predictions(encoder: nn.Module, head: MaskedLM, batch: MaskedBatch, causal: bool) -> tuple[Tensor, Tensor]:
-    """(nats, right) at the chosen positions. A causal encoder predicts a token at the position before it."""
-    last = forward_batch(encoder, batch, batch.original, CAUSAL) if causal else forward_batch(encoder, batch, batch.ids)
+class TokenPredictions(NamedTuple):
+    """The predictions at the chosen positions of a batch."""
+
+    nats: Float[Tensor, " m"]  # their losses
+    right: Bool[Tensor, " m"]
+    kinds: Int[Tensor, " m"]  # MASKED, SAME or RANDOM
+
+
+def predict_tokens(encoder: nn.Module, head: MaskedLM, batch: MaskedBatch, causal: bool) -> TokenPredictions:
+    """A *causal* encoder predicts a token, unmasked, at the position before it."""
+    if causal:
+        last = forward_batch(encoder, batch, batch.original, CAUSAL)
+    else:
+        last = forward_batch(encoder, batch, batch.ids)
     logits: Float[Tensor, "m v"] = head(last.flatten(0, 1)[batch.chosen - int(causal)]).float()
     nats = -logits.log_softmax(-1).gather(-1, batch.targets[:, None]).squeeze(-1)
-    return nats.cpu(), (logits.argmax(-1) == batch.targets).cpu()
+    right = logits.argmax(-1) == batch.targets
+    return TokenPredictions(nats.cpu(), right.cpu(), batch.kinds.cpu())
 
 
-def token_metrics(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tensor]) -> dict[str, float]:
-    loss = torch.cat(nats)
-    correct = torch.cat(right).float()
-    kind = torch.cat(kinds)
+def token_metrics(name: str, predictions: Sequence[TokenPredictions]) -> dict[str, float]:
+    """Loss, accuracy and number of tokens, their keys beginning with *name*; loss and accuracy also for each kind."""
+    loss = torch.cat([batch.nats for batch in predictions])
+    right = torch.cat([batch.right for batch in predictions]).float()
+    kinds = torch.cat([batch.kinds for batch in predictions])
     metrics = {
         f"{name}_loss": float(loss.mean()),
-        f"{name}_accuracy": float(correct.mean()),
+        f"{name}_accuracy": float(right.mean()),
         f"{name}_count": len(loss),
     }
-    for number, word in KINDS.items():
-        if (of_kind := kind == number).any():
-            metrics |= {
-                f"{name}_loss_{word}": float(loss[of_kind].mean()),
-                f"{name}_accuracy_{word}": float(correct[of_kind].mean()),
-            }
+    for kind, word in KINDS.items():
+        of_kind = kinds == kind
+        if of_kind.any():
+            metrics[f"{name}_loss_{word}"] = float(loss[of_kind].mean())
+            metrics[f"{name}_accuracy_{word}"] = float(right[of_kind].mean())
     return metrics
 
 
@@ -188,11 +202,15 @@ def special_metrics(encoder: nn.Module, batches: Sequence[MaskedBatch]) -> dict[
     """How much of their attention the words of short sentences, unmasked, give to [CLS] and [SEP]: the mean over heads,
     and the number of heads that give more than half."""
     words = sum(len(batch.ordinary) for batch in batches)
-    shares = sum(special_shares(encoder, b, b.original)[1] * (len(b.ordinary) / words) for b in batches)
+    weighted = []
+    for batch in batches:
+        _, batch_shares = special_shares(encoder, batch, batch.original)
+        weighted.append(batch_shares * (len(batch.ordinary) / words))
+    shares = cast(Tensor, sum(weighted))  # of each head
     return {
-        "special_share": float(cast(Tensor, shares).mean()),
-        "special_heads": int((cast(Tensor, shares) > 0.5).sum()),
-        "heads": cast(Tensor, shares).numel(),
+        "special_share": float(shares.mean()),
+        "special_heads": int((shares > 0.5).sum()),
+        "heads": shares.numel(),
     }
 
 
@@ -211,30 +229,34 @@ def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: tor
     has them, and on swapped pairs; on the first two together (equally many), which is what BERT reports; and the mean
     of true and swapped pairs, ALBERT's sentence order. The inputs are masked, as in training."""
 
-    def answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
-        by_label: dict[int, list[bool]] = {0: [], 1: []}
-        for batch in (b.to(device) for b in batches):
+    def right_answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
+        """Label -> whether each pair with this label is answered correctly."""
+        by_label: dict[int, list[bool]] = {FOLLOWS: [], NOT: []}
+        for batch in batches:
+            batch = batch.to(device)
             last = forward_batch(modules["encoder"], batch, batch.ids)
             logits = cast(NextSentence, modules["next_sentence"])(cast(Pooler, modules["pooler"])(last))
             for label, answer in zip(batch.labels.tolist(), logits.argmax(-1).tolist(), strict=True):
-                if label >= 0:
+                if label != SINGLE:
                     by_label[label].append(label == answer)
         return by_label
 
-    pairs, same_document = answers(held_out.pairs), answers(held_out.same)
+    pairs = right_answers(held_out.pairs)
+    same_document = right_answers(held_out.same)[NOT]
     if not pairs[FOLLOWS]:
         return {}
-    true, other, swapped = (
-        float(np.mean(right)) for right in (pairs[FOLLOWS], pairs[NOT], answers(held_out.swapped)[NOT])
-    )
-    all_answers = pairs[FOLLOWS] + pairs[NOT]
-    same_accuracy = {"nsp_accuracy_same_document": float(np.mean(same_document[NOT]))} if same_document[NOT] else {}
-    return {
-        "nsp_accuracy": sum(all_answers) / len(all_answers),
+    true = float(np.mean(pairs[FOLLOWS]))
+    swapped = float(np.mean(right_answers(held_out.swapped)[NOT]))
+    both = pairs[FOLLOWS] + pairs[NOT]
+    metrics = {
+        "nsp_accuracy": sum(both) / len(both),
         "nsp_accuracy_true": true,
-        "nsp_accuracy_other": other,
-        **same_accuracy,
+        "nsp_accuracy_other": float(np.mean(pairs[NOT])),
+    }
+    if same_document:
+        metrics["nsp_accuracy_same_document"] = float(np.mean(same_document))
+    return metrics | {
         "nsp_accuracy_swapped": swapped,
         "order_accuracy": (true + swapped) / 2,
-        "nsp_count": len(all_answers),
+        "nsp_count": len(both),
     }

@@ -88,21 +88,34 @@ class DocumentPool:
     Tokens, sentences and documents are numbered through all shards; ids are read from their shard when drawn."""
 
     def __init__(self, shards: Sequence[Shard], weights: Sequence[float], masks: Sequence[NDArray[np.bool_]]) -> None:
-        """*masks*: for each shard, which of its documents are in the pool."""
+        """*weights*: of each shard; *masks*: for each shard, which of its documents are in the pool. Raises
+        ExplorerError if there is none."""
+        # 1. Tokens, sentences and documents, numbered through all shards
         self.ids = [np.asarray(shard.ids) for shard in shards]
         self.tokens_before: Ints = np.cumsum([0, *map(len, self.ids)])  # by shard
-        sentences_before = np.cumsum([0, *(len(shard.sentences) - 1 for shard in shards)])[:-1]
-        offsets = [s.sentences[:-1] + b for s, b in zip(shards, self.tokens_before[:-1], strict=True)]
-        self.sentences: Ints = np.concatenate([*offsets, self.tokens_before[-1:]])  # where each begins; and the end
-        parts = list(zip(shards, masks, sentences_before, strict=True))
-        self.first: Ints = np.concatenate([s.documents[:-1][m] + b for s, m, b in parts])  # sentence of each document
-        self.after: Ints = np.concatenate([s.documents[1:][m] + b for s, m, b in parts])  # and that after its last one
-        weight = np.concatenate([w * s.tokens[m] for s, w, m in zip(shards, weights, masks, strict=True)])
+        sentences = []
+        first = []
+        after = []
+        document_weights = []
+        sentences_before = 0
+        for number, (shard, shard_weight, mask) in enumerate(zip(shards, weights, masks, strict=True)):
+            sentences.append(shard.sentences[:-1] + self.tokens_before[number])
+            first.append(shard.documents[:-1][mask] + sentences_before)
+            after.append(shard.documents[1:][mask] + sentences_before)
+            document_weights.append(shard_weight * shard.tokens[mask])
+            sentences_before += len(shard.sentences) - 1
+        self.sentences: Ints = np.concatenate([*sentences, self.tokens_before[-1:]])  # first token of each; and the end
+        self.first: Ints = np.concatenate(first)  # sentence of each document
+        self.after: Ints = np.concatenate(after)  # and that after its last one
+
+        # 2. The chance of each document, and of each that has a boundary between sentences
+        weight = np.concatenate(document_weights)
         if not weight.sum() > 0:
             raise ExplorerError("The text files contain no document to learn from (or all weights are 0). Add text.")
         divisible = np.where(self.after - self.first >= 2, weight, 0)
         self.with_boundary = int(np.count_nonzero(divisible))  # documents of two sentences or more
-        self.cumulative, self.cumulative_divisible = np.cumsum(weight), np.cumsum(divisible)
+        self.cumulative = np.cumsum(weight)
+        self.cumulative_divisible = np.cumsum(divisible)
 
     def examples(self, rng: np.random.Generator, kinds: Ints, room: Ints) -> Examples:
         """One example of each of *kinds* (n of Kind), of at most *room* tokens (n of them) without special ones."""
@@ -126,6 +139,7 @@ class DocumentPool:
         return ids
 
     def draw_documents(self, rng: np.random.Generator, count: int) -> Ints:
+        """The indices of *count* documents; one may be drawn again."""
         return np.searchsorted(self.cumulative, rng.random(count) * self.cumulative[-1], side="right")
 
     def draw_boundaries(self, rng: np.random.Generator, count: int) -> tuple[Ints, Ints]:
@@ -150,7 +164,7 @@ class DocumentPool:
         return begin, np.where(after > sentence, self.sentences[after] - begin, room)
 
     def single_sentences(self, rng: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
-        """(first tokens, lengths)."""
+        """(first tokens, lengths) of a sentence for each *room*; one that is too long is cut."""
         sentence = np.zeros_like(room)
         length = np.zeros_like(room)
         remaining = np.arange(len(room))
@@ -164,12 +178,13 @@ class DocumentPool:
         return self.sentences[sentence], np.minimum(length, room)
 
     def texts(self, rng: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
-        """(first tokens, lengths)."""
+        """(first tokens, lengths) of consecutive sentences for each *room*."""
         document = self.draw_documents(rng, len(room))
         return self.sentences_from(document, rng.integers(self.first[document], self.after[document]), room)
 
     def pairs(self, rng: np.random.Generator, kinds: Ints, room: Ints) -> tuple[Ints, Ints]:
         """(first tokens, lengths), n x 2 each, of segments of at most *room* tokens together."""
+        # 1. A, and for a wrong B of the same document an A that leaves one
         first_segment = self.first_segments(rng, room)
         second = np.zeros_like(room)  # the first sentence of B
         unmatched = np.flatnonzero(kinds == Kind.SAME)
@@ -179,6 +194,8 @@ class DocumentPool:
             if not len(unmatched):
                 break
             first_segment[:, unmatched] = self.first_segments(rng, room[unmatched])
+
+        # 2. The other Bs: what follows A, or something of another document
         document, after, _, begin = first_segment
         adjacent = (kinds == Kind.NEXT) | (kinds == Kind.SWAPPED)
         second[adjacent] = after[adjacent]
@@ -187,9 +204,12 @@ class DocumentPool:
         while len(remaining):
             second_document[remaining], second[remaining] = self.draw_boundaries(rng, len(remaining))
             remaining = remaining[second_document[remaining] == document[remaining]]
+
+        # 3. Both as tokens
         length = self.sentences[after] - begin
         second_begin, second_length = self.sentences_from(second_document, second, room - length)
-        begins, lengths = np.stack([begin, second_begin], axis=1), np.stack([length, second_length], axis=1)
+        begins = np.stack([begin, second_begin], axis=1)
+        lengths = np.stack([length, second_length], axis=1)
         swapped = kinds == Kind.SWAPPED
         begins[swapped], lengths[swapped] = begins[swapped, ::-1], lengths[swapped, ::-1]
         return begins, lengths

@@ -23,9 +23,8 @@ from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 from bertexplorer.training.texts import Item
 
 SEED = 2019
-# of each half
-WORDS = 8
-GAPS = 1500
+WORDS = 8  # that are removed
+GAPS = 1500  # questions of each half of the documents
 PAIRS = 500
 ROOM, PAIR_ROOM = 32, 60  # tokens
 TRIES = 40
@@ -34,20 +33,20 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class ProbeQuestion:
-    """One input. *at*: the two positions, or segments, whose vectors are used; *label*: the answer."""
+    """One input."""
 
     item: Item
-    at: tuple[int, int]
-    label: int
+    at: tuple[int, int]  # the tokens on both sides of a gap; or the [SEP] after A and after B
+    label: int  # the answer: which word was removed, or whether B follows
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Questions to fit and to evaluate; none if the held-out text is too small for them."""
+    """The questions to fit on and those to evaluate; none if the held-out text is too small for them."""
 
     gaps: tuple[list[ProbeQuestion], list[ProbeQuestion]]
     pairs: tuple[list[ProbeQuestion], list[ProbeQuestion]]
-    words: tuple[str, ...]  # ids of the words that are removed
+    words: tuple[str, ...]  # those that are removed, as tokens
 
 
 def draw_probe(
@@ -62,12 +61,14 @@ def draw_probe(
     for half in (0, 1):
         masks = [half_of_documents(documents, half) for documents in held_out]
         rng = np.random.default_rng([SEED, half])
-        gaps.append([])
-        pairs.append([])
+        half_gaps: list[ProbeQuestion] = []
+        half_pairs: list[ProbeQuestion] = []
         if any(mask.any() for mask in masks):
             pool = DocumentPool(shards, [1.0] * len(shards), masks)
-            gaps[-1] = gap_questions(pool, collator, frequent, rng, min(ROOM, longest - 2))
-            pairs[-1] = pair_questions(pool, collator, rng, min(PAIR_ROOM, longest) - 3)
+            half_gaps = gap_questions(pool, collator, frequent, rng, min(ROOM, longest - 2))
+            half_pairs = pair_questions(pool, collator, rng, min(PAIR_ROOM, longest) - 3)
+        gaps.append(half_gaps)
+        pairs.append(half_pairs)
     words = tuple(tokenizer.backend.id_to_token(i) or "" for i in frequent)
     return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), words)
 
@@ -96,7 +97,10 @@ def gap_questions(
     for _ in range(TRIES):
         left = GAPS - len(questions)
         drawn = pool.examples(rng, np.full(left, Kind.TEXT), np.full(left, room))
-        questions += [q for ids, _ in drawn.segments() if (q := gap_question(ids.tolist(), collator, common, rng))]
+        for ids, _ in drawn.segments():
+            question = gap_question(ids.tolist(), collator, common, rng)
+            if question:
+                questions.append(question)
     return questions
 
 
@@ -109,9 +113,8 @@ def gap_question(
         return None
     position = positions[int(rng.integers(len(positions)))]
     without_word = [collator.cls_id, *ids[:position], *ids[position + 1 :], collator.sep_id]
-    return ProbeQuestion(
-        Item(without_word, [0] * len(without_word)), (position, position + 1), common.index(ids[position])
-    )
+    item = Item(without_word, [0] * len(without_word))
+    return ProbeQuestion(item, at=(position, position + 1), label=common.index(ids[position]))
 
 
 def pair_questions(pool: DocumentPool, collator: Collator, rng: np.random.Generator, room: int) -> list[ProbeQuestion]:
@@ -123,15 +126,16 @@ def pair_questions(pool: DocumentPool, collator: Collator, rng: np.random.Genera
     for (first, second), label in zip(drawn.segments(), drawn.labels, strict=True):
         ids = [collator.cls_id, *first.tolist(), collator.sep_id, *second.tolist(), collator.sep_id]
         segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
-        questions.append(ProbeQuestion(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
+        ends = (len(first) + 1, len(ids) - 1)  # the [SEP] after each
+        questions.append(ProbeQuestion(Item(ids, segments), at=ends, label=int(label == FOLLOWS)))
     return questions
 
 
 def evaluate_probe(
     probe: Probe, encoder: nn.Module, tokenizer: Tokenizer, device: torch.device, *, causal: bool
 ) -> dict[str, float]:
-    """Accuracies from 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: whether the encoder
-    attends to the left only. The encoder's mode is preserved."""
+    """Accuracies from 0 to 1: "probe_words", "probe_follows" and their mean, "probe", as far as there are questions.
+    *causal*: whether the encoder attends to the left only. The encoder's mode is preserved."""
     change = CAUSAL if causal else NO_CHANGE
     was_training = encoder.training
     encoder.eval()
@@ -139,13 +143,14 @@ def evaluate_probe(
         accuracies = {}
         for name, (train, test) in (("words", probe.gaps), ("follows", probe.pairs)):
             if len({question.label for question in train}) > 1 and test:
-                train_vectors, test_vectors = (
-                    probe_vectors(encoder, tokenizer, half, name, device, change) for half in (train, test)
-                )
+                train_vectors = probe_vectors(encoder, tokenizer, train, name, device, change)
+                test_vectors = probe_vectors(encoder, tokenizer, test, name, device, change)
                 accuracies[f"probe_{name}"] = probe_accuracy(train_vectors, test_vectors, train, test)
     finally:
         encoder.train(was_training)
-    return accuracies | ({"probe": float(np.mean(list(accuracies.values())))} if accuracies else {})
+    if accuracies:
+        accuracies["probe"] = float(np.mean(list(accuracies.values())))
+    return accuracies
 
 
 @torch.no_grad()
@@ -157,8 +162,8 @@ def probe_vectors(
     device: torch.device,
     change: Intervention,
 ) -> Vectors:
-    """A row per question: the vectors on both sides of the gap; or the means of both segments, their difference and
-    product."""
+    """A row per question: of the *kind* "words" the vectors on both sides of the gap; of "follows" the means of both
+    segments, their difference and product."""
     items = [question.item for question in questions]
     rows: list[Vectors] = [np.zeros(0, np.float32)] * len(items)
     for indices in texts.by_length(items):

@@ -74,6 +74,8 @@ class PretrainingRun(RunDriver):
 
     def events(self) -> Iterator[Event]:
         torch.set_num_threads(self.threads)
+
+        # 1. The text
         tokenizer, shards = yield from self.read()
         train_masks, held_out_masks = heldout.split_masks(shards, self.held_out_hashes(shards))
         pool = DocumentPool(shards, [self.spec.weight(s.name) for s in shards], train_masks)
@@ -82,13 +84,18 @@ class PretrainingRun(RunDriver):
                 f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
                 "Put blank lines between documents and add some, or choose an objective without pairs."
             )
+
+        # 2. What is trained, as it begins or as it was when the last commit was written
         commit = yield from self.newest_commit()
-        setup = (
-            load_setup(commit, self.spec, self.device) if commit else create_setup(self.spec, tokenizer, self.device)
-        )
+        if commit:
+            setup = load_setup(commit, self.spec, self.device)
+        else:
+            setup = create_setup(self.spec, tokenizer, self.device)
         set_dropout(setup.objective.modules, self.spec.running.dropout)
         optimiser = adamw(setup.objective.modules, self.spec.learning)
         yield from self.resume(setup.objective.modules, optimiser, commit)
+
+        # 3. What is measured
         max_positions = setup.checkpoints["model"].config.max_positions
         length_buckets = parse_buckets(self.spec.drawing.lengths, max_positions)
         held_out_batches = heldout.draw_held_out(
@@ -96,11 +103,16 @@ class PretrainingRun(RunDriver):
         )
         if self.spec.running.probe:
             self.probe = probes.draw_probe(shards, held_out_masks, tokenizer, longest=max_positions)
+
+        # 4. The steps
+        tokens = 0  # to learn from
+        for shard, chosen in zip(shards, train_masks, strict=True):
+            tokens += int(shard.tokens[chosen].sum())
         yield {
             "event": "ready",
             "documents": len(pool.first),
-            "tokens": int(sum(s.tokens[k].sum() for s, k in zip(shards, train_masks, strict=True))),
-            "heldout_documents": int(sum(h.sum() for h in held_out_masks)),
+            "tokens": tokens,
+            "heldout_documents": int(sum(mask.sum() for mask in held_out_masks)),
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
             "threads": self.threads,
@@ -131,10 +143,10 @@ class PretrainingRun(RunDriver):
             partial.mkdir(exist_ok=True)
             source = self.spec.start or self.spec.vocabulary
             if source:
-                given = Tokenizer.from_folder(Path(source), max_tokens=max_tokens)
-                if given.mask is None:
+                tokenizer = Tokenizer.from_folder(Path(source), max_tokens=max_tokens)
+                if tokenizer.mask is None:
                     raise ExplorerError(f"The vocabulary in {source} has no mask token, which pretraining needs.")
-                given.save(partial)
+                tokenizer.save(partial)
             else:
                 train_wordpiece(files, self.spec.size.pieces).save(str(partial / "tokenizer.json"))
             partial.replace(path)
@@ -144,12 +156,10 @@ class PretrainingRun(RunDriver):
         """The hashes of the run's held-out documents, chosen or copied when it starts."""
         path = self.folder / "heldout.txt"
         if not path.is_file():
-            source = self.spec.heldout
-            hashes = (
-                heldout.read_hashes(Path(source))
-                if source
-                else heldout.choose_hashes(shards, self.spec.running.heldout_documents)
-            )
+            if self.spec.heldout:
+                hashes = heldout.read_hashes(Path(self.spec.heldout))
+            else:
+                hashes = heldout.choose_hashes(shards, self.spec.running.heldout_documents)
             heldout.write_hashes(hashes, path)
         return heldout.read_hashes(path)
 
@@ -162,10 +172,11 @@ class PretrainingRun(RunDriver):
 
         def step_batches(step: int) -> list[MaskedBatch]:
             text_step = step % running.repeat_steps if running.repeat_steps else step
-            text = np.random.default_rng([running.seed, TEXT, text_step])
-            masks = np.random.default_rng([running.seed, MASKS, text_step if running.static else step])
-            step_examples = draw_examples(pool, length_buckets, spec.pairs, spec.drawing, running.batch_tokens, text)
-            return collator.batches(step_examples, running.piece_tokens, masks, overhead)
+            mask_step = text_step if running.static else step
+            text_rng = np.random.default_rng([running.seed, TEXT, text_step])
+            mask_rng = np.random.default_rng([running.seed, MASKS, mask_step])
+            examples = draw_examples(pool, length_buckets, spec.pairs, spec.drawing, running.batch_tokens, text_rng)
+            return collator.batches(examples, running.piece_tokens, mask_rng, overhead)
 
         return step_batches
 
@@ -234,10 +245,12 @@ class PretrainingRun(RunDriver):
         return DataParallel(setup.objective, count, self.device, bf16=self.bf16)
 
     def progress(self) -> Event:
+        """The share of the stage's budget that is spent, the tokens and the hours of the run so far."""
         budget = Budget(self.spec.running.steps, self.spec.running.minutes)
         return {"share": budget.share(self.state), "tokens": self.state.tokens, "hours": self.state.seconds / 3600}
 
     def evaluate(self, setup: TrainingSetup, held_out: heldout.HeldOut) -> Event:
+        """The metrics on the held-out text, and those of the probe if the settings ask for one."""
         start = time.monotonic()
         metrics = heldout.evaluate(setup.objective, held_out, self.device, bf16=self.bf16)
         if self.probe:
@@ -246,6 +259,7 @@ class PretrainingRun(RunDriver):
         return {"event": "evaluated"} | self.progress() | metrics | {"seconds": time.monotonic() - start}
 
     def commit(self, setup: TrainingSetup, optimiser: torch.optim.Optimizer) -> Event:
+        """Write a commit with the exported checkpoints."""
         running = self.spec.running
         return self.write_commit(
             lambda into: write_commit(setup, optimiser, self.state, self.threads, into, running.export),

@@ -31,7 +31,8 @@ def split_sentences(paragraph: str) -> Iterator[str]:
             continue
         yield paragraph[start : end.end()].rstrip()
         start = end.end()
-    if remainder := paragraph[start:].strip():
+    remainder = paragraph[start:].strip()
+    if remainder:
         yield remainder
 
 
@@ -69,6 +70,8 @@ class XzReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Unpack into *buffer*; returns the number of bytes, 0 at the end. Raises EOFError for a file that is cut off,
+        and ExplorerError beyond the limit."""
         unpacked = b""
         while not unpacked:
             if self.decompressor.eof:  # of one of several streams in a row
@@ -96,17 +99,20 @@ class XzReader(io.RawIOBase):
 
 
 def open_text(path: Path, max_bytes: int = 0) -> AbstractContextManager[TextIO]:
+    """The lines of a .txt or .txt.xz file."""
     if path.suffix == ".xz":
         return io.TextIOWrapper(io.BufferedReader(XzReader(path, max_bytes)), encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")  # a lone \r ends no line
 
 
 def split_documents(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+    """The paragraphs of each document of the file *path*. Raises ExplorerError if it is binary."""
     paragraphs: list[str] = []
     for line in lines:
         if "\0" in line:
             raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph per line.")
-        if text := line.strip():
+        text = line.strip()
+        if text:
             paragraphs.append(text)
         elif paragraphs:
             yield paragraphs
@@ -116,12 +122,15 @@ def split_documents(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
 
 
 def text_files(paths: Iterable[str | Path]) -> list[Path]:
-    """The given files, and the text files in the given folders, sorted. Raises ExplorerError if one is missing."""
+    """The given files, and the text files in the given folders, sorted. Raises ExplorerError if one is missing, if a
+    folder has none, and for two of the same name."""
     files: list[Path] = []
     for path in map(Path, paths):
         if not path.exists():
             raise ExplorerError(f"There is no text at {path}. A run needs it to start and to resume; put it back.")
-        matching = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
+        matching = [path]
+        if path.is_dir():
+            matching = sorted(file for file in path.iterdir() if file.name.endswith(SUFFIXES))
         if not matching or not all(p.is_file() for p in matching):
             raise ExplorerError(f"{path} is neither a text file nor a folder of them; wanted .txt or .txt.xz.")
         files += matching

@@ -122,33 +122,39 @@ class StageSpec:
 
     @property
     def pairs(self) -> Pairs:
+        """Which second segments its examples have."""
         return PAIRS.get(self.running.objective, "none")
 
     @property
     def snapshot_steps(self) -> tuple[int, ...]:
+        """The steps whose weights are kept. Raises ExplorerError if the setting is none."""
         steps = self.running.snapshots.replace(",", " ").split()
         if not all(step.isdecimal() for step in steps):
             raise ExplorerError(f"Snapshots: got {self.running.snapshots!r}; wanted steps such as 0, 100, 1000.")
         return tuple(map(int, steps))
 
     def weight(self, name: str) -> float:
-        """The weight of the file *name*: that of the longest given prefix of the name."""
-        weights = {"": 1.0}
-        for part in filter(None, (p.strip() for p in self.weights.split(","))):
-            start, _, value = part.partition("=")
+        """The weight of the file *name*: that of the longest given prefix of the name. Raises ExplorerError if the
+        setting is malformed."""
+        weights = {"": 1.0}  # prefix -> weight
+        for part in self.weights.split(","):
+            part = part.strip()
+            if not part:
+                continue
+            prefix, _, value = part.partition("=")
             try:
-                weights[start.strip()] = float(value)
+                weight = float(value)
             except ValueError as error:
                 raise ExplorerError(f"Weights: got {part!r}; wanted name=number, such as books=0.2.") from error
-            if not 0 <= weights[start.strip()] <= 1e6:
+            if not 0 <= weight <= 1e6:
                 raise ExplorerError(f"Weights: got {part!r}; wanted a number from 0 to 1,000,000.")
-        return weights[max((s for s in weights if name.startswith(s)), key=len)]
+            weights[prefix.strip()] = weight
+        longest = max((prefix for prefix in weights if name.startswith(prefix)), key=len)
+        return weights[longest]
 
 
-GROUPS: dict[str, Any] = {
-    f.name: f.default_factory
-    for f in fields(StageSpec)
-    if isinstance(f.default_factory, type)  # the Options of a Spec
+GROUPS: dict[str, Any] = {  # name of a field of StageSpec whose value is a group of settings -> its class
+    f.name: f.default_factory for f in fields(StageSpec) if isinstance(f.default_factory, type)
 }
 
 
@@ -158,16 +164,23 @@ def make_spec(
     """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
     ones default to those of *before*, if given. *by_name*: as for `build`. Raises ExplorerError for an unknown setting
     or an invalid value."""
-    known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
-    if unknown := sorted(set(values) - set(known)):
+    # 1. The settings, group by group
+    known = {option.name: group for group, options in GROUPS.items() for option in option_specs(options)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
     groups: dict[str, Any] = {}
-    for name, options in GROUPS.items():
-        previous = asdict(getattr(before, name)) if before else {}
-        groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name}, by_name=by_name)
+    for group, options in GROUPS.items():
+        group_values = asdict(getattr(before, group)) if before else {}
+        group_values |= {name: value for name, value in values.items() if known[name] == group}
+        groups[group] = build(options, group_values, by_name=by_name)
     trackers.parse_trackers(groups["running"].report_to)
-    other_fields = {f.name: getattr(before, f.name) for f in fields(StageSpec) if before and f.name not in GROUPS}
-    return StageSpec(**(other_fields | dict(plain) | groups))
+
+    # 2. The other fields
+    others: dict[str, Any] = {}
+    if before:
+        others = {f.name: getattr(before, f.name) for f in fields(StageSpec) if f.name not in GROUPS}
+    return StageSpec(**{**others, **plain, **groups})
 
 
 def save_stages(stages: list[StageSpec], path: Path) -> None:
@@ -185,7 +198,9 @@ def read_stages(path: Path) -> list[StageSpec]:
             raise ValueError(f"format {saved['format']}")
         stages = []
         for stage in saved["stretches"]:
-            values = {k: v for group in GROUPS for k, v in stage.pop(group).items()}
+            values: dict[str, Any] = {}
+            for group in GROUPS:
+                values |= stage.pop(group)
             stages.append(make_spec({**stage, "text": tuple(stage["text"])}, values))
         return stages
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -43,34 +43,30 @@ class TrainingSetup:
 
 def create_setup(spec: StageSpec, tokenizer: Tokenizer, device: torch.device) -> TrainingSetup:
     """Create what a run trains at its start: the checkpoint that *spec* names, with missing heads added, or random
-    weights."""
+    weights. Raises ExplorerError if *spec* cannot start so."""
     objective, seed = spec.running.objective, spec.running.seed
     if spec.start:
         if objective == "replaced":
             raise ExplorerError("Replaced-token detection always starts from scratch. Leave the checkpoint out.")
         checkpoint = load(spec.start, precision="fp32", device=device)
         if spec.start_layers:
-            checkpoint = create_student(
-                checkpoint,
-                teacher_layers(checkpoint.config.num_layers, spec.start_layers, "spread"),
-                list(checkpoint.heads),
-            )
+            layers = teacher_layers(checkpoint.config.num_layers, spec.start_layers, "spread")
+            checkpoint = create_student(checkpoint, layers, list(checkpoint.heads))
         return with_objective({"model": with_heads(checkpoint, HEADS[objective], seed=seed + 1)}, spec)
+
+    checkpoints = {}
+    model = fresh(hf_config(spec, tokenizer, 1), tokenizer, HEADS[objective], seed=seed)
+    checkpoints["model"] = move_to_device(model, device)
     if objective == "replaced":
         generator_config = hf_config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}
         generator = fresh(generator_config, tokenizer, ("masked_lm",), seed=seed + 2, name="generator")
-        model = fresh(hf_config(spec, tokenizer, 1), tokenizer, HEADS[objective], seed=seed)
-        return with_objective(
-            {"model": move_to_device(model, device), "generator": move_to_device(generator, device)}, spec
-        )
-    return with_objective(
-        {"model": move_to_device(fresh(hf_config(spec, tokenizer, 1), tokenizer, HEADS[objective], seed=seed), device)},
-        spec,
-    )
+        checkpoints["generator"] = move_to_device(generator, device)
+    return with_objective(checkpoints, spec)
 
 
 def load_setup(folder: Path, spec: StageSpec, device: torch.device) -> TrainingSetup:
-    """Create the same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
+    """Create the same structure from the commit in *folder*; RunDriver.resume restores the exact weights. Raises
+    ExplorerError if the run cannot go on with the objective of *spec*."""
     task = spec.running.objective
     checkpoints = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
     checkpoints["model"] = with_heads(checkpoints["model"], HEADS[task], seed=spec.running.seed + 1)
@@ -78,7 +74,8 @@ def load_setup(folder: Path, spec: StageSpec, device: torch.device) -> TrainingS
 
 
 def with_objective(checkpoints: Mapping[str, Checkpoint], spec: StageSpec) -> TrainingSetup:
-    """The checkpoints with the objective that *spec* names, all parameters trainable."""
+    """The checkpoints with the objective that *spec* names, all parameters trainable, and compiled if *spec* says so.
+    Raises ExplorerError if they lack a head that it needs."""
     task = spec.running.objective
     model = checkpoints["model"]
     teacher = load_teacher(spec.teacher, model) if spec.teacher else None
@@ -105,7 +102,10 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: StageSpec) -> Tr
         )
     objective.modules.requires_grad_(True)
     if spec.running.compile:
-        for encoder in filter(None, (*(c.encoder for c in checkpoints.values()), teacher)):
+        encoders = [checkpoint.encoder for checkpoint in checkpoints.values()]
+        if teacher:
+            encoders.append(teacher)
+        for encoder in encoders:
             for layer in encoder.layers:
                 layer.compile(dynamic=True)  # one program for all layers and lengths
     return TrainingSetup(checkpoints, objective)
@@ -126,21 +126,20 @@ def load_teacher(folder: str, student: Checkpoint) -> Encoder:
 
 
 def move_to_device(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
+    """*checkpoint* on *device*; its modules are moved."""
     nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]).to(device)
     return replace(checkpoint, device=device)
 
 
 def hf_config(spec: StageSpec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
     """A config.json for the size in *spec*, with the hidden size divided by *narrower*."""
-    size, task = spec.size, spec.running.objective
-    hidden, heads = size.hidden // narrower, max(1, size.heads // narrower)
-    electra = {"model_type": "electra", "architectures": ["ElectraForPreTraining"], "embedding_size": size.hidden}
-    architecture = "BertForPreTraining" if len(HEADS[task]) > 1 else "BertForMaskedLM"
-    return {
+    size = spec.size
+    hidden = size.hidden // narrower
+    config = {
         "vocab_size": tokenizer.vocab_size,
         "hidden_size": hidden,
         "num_hidden_layers": size.layers,
-        "num_attention_heads": heads,
+        "num_attention_heads": max(1, size.heads // narrower),
         "intermediate_size": 4 * hidden,
         "max_position_embeddings": size.positions,
         "hidden_act": "gelu",
@@ -148,7 +147,15 @@ def hf_config(spec: StageSpec, tokenizer: Tokenizer, narrower: int) -> dict[str,
         "layer_norm_eps": 1e-12,
         "pad_token_id": tokenizer.pad_id,
         "type_vocab_size": 2,
-        **(electra if task == "replaced" else {"model_type": "bert", "architectures": [architecture]}),
+    }
+    if spec.running.objective == "replaced":
+        architecture = {"model_type": "electra", "architectures": ["ElectraForPreTraining"]}
+        return {**config, **architecture, "embedding_size": size.hidden}
+    with_pairs = spec.pairs != "none"
+    return {
+        **config,
+        "model_type": "bert",
+        "architectures": ["BertForPreTraining" if with_pairs else "BertForMaskedLM"],
     }
 
 

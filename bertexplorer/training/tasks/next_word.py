@@ -7,10 +7,7 @@ from typing import Annotated
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Column, Task
-from bertexplorer.training.tasks.adaptation import (
-    examples,
-    inputs,
-)
+from bertexplorer.training.tasks.adaptation import examples, inputs
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_t
 from bertexplorer.training.task import Baselines, Column, Task
 
 YES = ("true", "yes", "1")
-OFFER = "; “Realign” takes the nearest place where it occurs"
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 WORDS = ("who", "what", "when", "where", "which", "why", "how")
 POINTS = 21  # on the curve
@@ -71,14 +70,13 @@ def baselines(train: Sequence[PassageQuestion], dev: Sequence[PassageQuestion], 
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
-    nearest_scores = np.mean(
-        [best_match(answer_texts(question), nearest_sentence(question)) for question in dev], axis=0
-    )
+    matches = [best_match(answer_texts(question), nearest_sentence(question)) for question in dev]
+    exact, f1 = np.mean(matches, axis=0).tolist()
     no_answer = float(np.mean([not question.answers for question in dev]))
-    if no_answer > nearest_scores[1]:
+    if no_answer > f1:
         return {"f1": ("never an answer", no_answer), "exact": ("never an answer", no_answer)}
     name = "the sentence that shares most words with the question"
-    return {"f1": (name, float(nearest_scores[1])), "exact": (name, float(nearest_scores[0]))}
+    return {"f1": (name, f1), "exact": (name, exact)}
 
 
 def answer_texts(question: PassageQuestion) -> list[str]:
@@ -95,8 +93,10 @@ def nearest_sentence(question: PassageQuestion) -> str:
 def read_question(row: Row, realign: bool) -> PassageQuestion:
     """The question of a row. *realign*: also search for an answer that is not at its stated position. Raises
     UnusableRow."""
-    question_text, context = (cell_text(row.cells.get(name, "")) for name in ("question", "context"))
-    cell, flag = row.cells.get("answers", ""), row.cells.get("impossible", "")
+    question_text = cell_text(row.cells.get("question", ""))
+    context = cell_text(row.cells.get("context", ""))
+    cell = row.cells.get("answers", "")
+    flag = row.cells.get("impossible", "")
     impossible = flag is True or cell_text(flag).strip().lower() in YES
     if not clean(question_text)[0].strip() or not clean(context)[0].strip():
         raise UnusableRow(f"has no {'passage' if question_text.strip() else 'question'}")
@@ -113,7 +113,7 @@ def read_question(row: Row, realign: bool) -> PassageQuestion:
 
 
 def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
-    """The answers of a cell without surrounding spaces, each with its stated position, if any."""
+    """The answers of a cell without surrounding spaces, each with its stated position, if any. Raises UnusableRow."""
     if isinstance(cell, str):
         return [(cell.strip(), None)] if cell.strip() else []
     if isinstance(cell, list) and all(isinstance(text, str) for text in cell):
@@ -123,31 +123,37 @@ def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
         raise UnusableRow(f"has the answers {cell_text(cell)[:60]}; wanted a text, or a list of {{text, start}}")
     if not all(answer["text"].strip() for answer in answers):
         raise UnusableRow("has an answer without a text")
-    indents = [len(answer["text"]) - len(answer["text"].lstrip()) for answer in answers]
-    return [(answer["text"].strip(), answer["start"] + indent) for answer, indent in zip(answers, indents, strict=True)]
+    parsed: list[tuple[str, int | None]] = []
+    for answer in answers:
+        text = answer["text"]
+        indent = len(text) - len(text.lstrip())
+        parsed.append((text.strip(), answer["start"] + indent))
+    return parsed
 
 
 def locate_answer(context: str, text: str, start: int | None, realign: bool) -> GoldAnswer:
     """The answer with its position: as stated, else as a whole word, else anywhere. *realign*: ignore case and spacing,
-    and take the occurrence nearest to the stated position."""
+    and take the occurrence nearest to the stated position. Raises UnusableRow if it is nowhere."""
     if start is not None and start >= 0 and context[start : start + len(text)] == text:
         return GoldAnswer(text, start)
     if len(text) > MAX_SEARCHED:
         raise UnusableRow(f"has an answer of {len(text):,} characters that is not where the row says it begins")
     exact = re.escape(text)
     loose = r"\s+".join(map(re.escape, text.split()))
-    patterns = [rf"(?<!\w){exact}(?!\w)", exact, *([rf"(?i:{loose})"] if realign else [])]
-    matches = next((hits for pattern in patterns if (hits := list(re.finditer(pattern, context)))), [])
+    patterns = [rf"(?<!\w){exact}(?!\w)", exact]
+    if realign:
+        patterns.append(rf"(?i:{loose})")
+    matches: list[re.Match[str]] = []
+    for pattern in patterns:
+        matches = matches or list(re.finditer(pattern, context))
     if matches and (start is None or realign):
         best = min(matches, key=lambda match: abs(match.start() - (start or 0)))
         return GoldAnswer(best[0], best.start())
     if start is None:
         raise UnusableRow(f"has the answer “{text[:60]}”, which does not occur in the passage")
     actual = context[max(0, start) : max(0, start) + len(text)][:60]
-    raise UnusableRow(
-        f"has the answer “{text[:60]}” at character {start}, where the passage has “{actual}”"
-        + (OFFER if matches else "; it does not occur in it")
-    )
+    advice = "“Realign” takes the nearest place where it occurs" if matches else "it does not occur in it"
+    raise UnusableRow(f"has the answer “{text[:60]}” at character {start}, where the passage has “{actual}”; {advice}")
 
 
 def normalized_words(text: str) -> list[str]:
@@ -168,10 +174,18 @@ def f1(gold: str, predicted: str) -> float:
     return 2 * common / (len(gold_words) + len(predicted_words))
 
 
-def best_match(gold: Sequence[str], predicted: str) -> tuple[float, float]:
-    """(exact match, F1) against the gold answer that fits best. No gold answers: the right answer is none."""
+class Match(NamedTuple):
+    """How well a predicted answer matches the gold ones, 0 to 1."""
+
+    exact: float
+    f1: float
+
+
+def best_match(gold: Sequence[str], predicted: str) -> Match:
+    """The match with the gold answer that fits best. No gold answers: the right answer is none."""
     answers = [answer for answer in gold if normalized_words(answer)] or [""]
-    return max(exact_match(answer, predicted) for answer in answers), max(f1(answer, predicted) for answer in answers)
+    exact = max(exact_match(answer, predicted) for answer in answers)
+    return Match(exact, max(f1(answer, predicted) for answer in answers))
 
 
 def question_word(question: str) -> str:
@@ -185,8 +199,9 @@ def by_question_word(questions: Sequence[str], exacts: Sequence[float], f1s: Seq
     table = []
     for kind, count in Counter(kinds).most_common():
         indices = [i for i, other in enumerate(kinds) if other == kind]
-        numbers = {name: float(np.mean([of[i] for i in indices])) for name, of in (("exact", exacts), ("f1", f1s))}
-        table.append({"question": kind} | numbers | {"examples": count})
+        exact = float(np.mean([exacts[i] for i in indices]))
+        mean_f1 = float(np.mean([f1s[i] for i in indices]))
+        table.append({"question": kind, "exact": exact, "f1": mean_f1, "examples": count})
     return table
 
 

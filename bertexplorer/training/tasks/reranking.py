@@ -40,14 +40,18 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without both texts or without a numeric relevance is a problem."""
 
     def convert(row: Row) -> Example:
-        query, passage = (cell_text(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        grade, cell = parse_relevance(row.cells.get("relevance", "")), cell_text(row.cells.get("relevance", ""))
-        if not query or not passage:
-            raise UnusableRow(f"has no {'passage' if query else 'query'}")
+        query = cell_text(row.cells.get("query", "")).strip()
+        passage = cell_text(row.cells.get("passage", "")).strip()
+        cell = row.cells.get("relevance", "")
+        grade = parse_relevance(cell)
+        if not query:
+            raise UnusableRow("has no query")
+        if not passage:
+            raise UnusableRow("has no passage")
+        if not cell_text(cell).strip():
+            raise UnusableRow("has no relevance")
         if grade is None:
-            raise UnusableRow(
-                f"has the relevance {cell[:40]!r}; wanted a number" if cell.strip() else "has no relevance"
-            )
+            raise UnusableRow(f"has the relevance {cell_text(cell)[:40]!r}; wanted a number")
         return Example(row.line, (query, passage), grade)
 
     return convert_rows(rows, convert)
@@ -56,13 +60,14 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The order of BM25 over the validation passages."""
     queries = candidates_by_query(dev)
-    orders = bm25_orders(queries)
-    metrics = [
-        ranking_metrics([grades[i] for i in order], grades)
-        for order, grades in zip(orders, map(grades_of, queries.values()), strict=True)
-        if any(grades)
-    ]
-    return {key: ("BM25", float(np.mean([row[key] for row in metrics]))) for key in ("ndcg_10", "mrr_10") if metrics}
+    metrics = []
+    for candidates, order in zip(queries.values(), bm25_orders(queries), strict=True):
+        grades = grades_of(candidates)
+        if any(grades):
+            metrics.append(ranking_metrics([grades[i] for i in order], grades))
+    if not metrics:
+        return {}
+    return {key: ("BM25", float(np.mean([row[key] for row in metrics]))) for key in ("ndcg_10", "mrr_10")}
 
 
 def candidates_by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
@@ -70,9 +75,10 @@ def candidates_by_query(examples: Sequence[Example]) -> dict[str, list[Example]]
     candidates: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in sorted(examples, key=lambda example: -example.relevance):
         candidates[example.texts[0]].setdefault(example.texts[1], example)
-    return {
-        query: sorted(by_passage.values(), key=lambda example: example.line) for query, by_passage in candidates.items()
-    }
+    queries = {}
+    for query, by_passage in candidates.items():
+        queries[query] = sorted(by_passage.values(), key=lambda example: example.line)
+    return queries
 
 
 def grades_of(candidates: Sequence[Example]) -> list[float]:

@@ -96,15 +96,15 @@ def search_collection(dev: Sequence[Example], others: Sequence[str], options: Op
 
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """BM25 over the same passages."""
-    collection, relevance_of = search_collection(dev, all_passages(train), options), relevance_by_query(dev)
+    collection = search_collection(dev, all_passages(train), options)
     index = BM25(collection)
     metrics = []
-    for query, grades in relevance_of.items():
+    for query, grades in relevance_by_query(dev).items():
         ranked_grades = [grades.get(collection[i], 0.0) for i in index.order(query)[:TOP]]
         metrics.append(ranking_metrics(ranked_grades, list(grades.values())))
-    return (
-        {metric: ("BM25", float(np.mean([row[metric] for row in metrics]))) for metric in metrics[0]} if metrics else {}
-    )
+    if not metrics:
+        return {}
+    return {metric: ("BM25", float(np.mean([row[metric] for row in metrics]))) for metric in metrics[0]}
 
 
 TASK = Task(

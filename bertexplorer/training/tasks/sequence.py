@@ -65,13 +65,18 @@ def compare_texts(written: Sequence[str], gold: Sequence[str]) -> tuple[dict[str
     from sacrebleu.metrics.chrf import CHRF
 
     chrf, rouge = CHRF(), RougeScorer(["rougeL"])
-    rouge_l = [rouge.score(reference, text)["rougeL"].fmeasure for text, reference in zip(written, gold, strict=True)]
+    scores = []  # chrF of each pair
+    rouge_l = []
+    exact = 0
+    for text, reference in zip(written, gold, strict=True):
+        scores.append(chrf.sentence_score(text, [reference]).score / 100)
+        rouge_l.append(rouge.score(reference, text)["rougeL"].fmeasure)
+        exact += text == reference
     metrics = {
         "chrf": chrf.corpus_score(list(written), [list(gold)]).score / 100,
         "rouge_l": sum(rouge_l) / len(rouge_l),
-        "exact": sum(map(str.__eq__, written, gold)) / len(gold),
+        "exact": exact / len(gold),
     }
-    scores = [chrf.sentence_score(text, [reference]).score / 100 for text, reference in zip(written, gold, strict=True)]
     return metrics, scores
 
 

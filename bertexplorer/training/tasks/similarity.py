@@ -33,12 +33,18 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without both texts or without a numeric score is a problem."""
 
     def convert(row: Row) -> Example:
-        first, second = (cell_text(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
-        score, cell = parse_number(row.cells.get("score", "")), cell_text(row.cells.get("score", "")).strip()
-        if not first or not second:
-            raise UnusableRow(f"has no {'second' if first else 'first'} text")
+        first = cell_text(row.cells.get("text_a", "")).strip()
+        second = cell_text(row.cells.get("text_b", "")).strip()
+        cell = cell_text(row.cells.get("score", "")).strip()
+        score = parse_number(cell)
+        if not first:
+            raise UnusableRow("has no first text")
+        if not second:
+            raise UnusableRow("has no second text")
+        if not cell:
+            raise UnusableRow("has no score")
         if score is None:
-            raise UnusableRow(f"has the score {cell[:40]!r}; wanted a number" if cell else "has no score")
+            raise UnusableRow(f"has the score {cell[:40]!r}; wanted a number")
         return Example(row.line, (first, second), score)
 
     return convert_rows(rows, convert)

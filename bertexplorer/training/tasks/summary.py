@@ -66,17 +66,19 @@ def inputs(example: Example) -> list[tuple[str, ...]]:
 
 
 def cell_sentences(cell: Any) -> list[str]:
-    """The sentences of a cell."""
-    return [
-        part for text in (cell if isinstance(cell, list) else [cell]) for part in document_sentences(cell_text(text))
-    ]
+    """The sentences of a cell, a text or a list of texts."""
+    sentences = []
+    for text in cell if isinstance(cell, list) else [cell]:
+        sentences += document_sentences(cell_text(text))
+    return sentences
 
 
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> Baselines:
     """The first sentences."""
     rouge = Rouge()
+    name = f"Lead-{options.sentences}"
     scores = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
-    return {key: (f"Lead-{options.sentences}", float(np.mean([row[key] for row in scores]))) for key in KINDS}
+    return {key: (name, float(np.mean([row[key] for row in scores]))) for key in KINDS}
 
 
 def document_sentences(text: str) -> list[str]:
@@ -85,6 +87,7 @@ def document_sentences(text: str) -> list[str]:
 
 
 def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
+    """How often each run of *n* words occurs in *text*."""
     tokens = words(text)
     return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
 
@@ -101,19 +104,20 @@ def oracle_sentences(document: Sequence[str], summary: str, max_sentences: int) 
     gold = [ngrams(summary, n) for n in (1, 2)]
     grams = [[ngrams(sentence, n) for n in (1, 2)] for sentence in document]
     chosen: list[int] = []
-    covered, best = [Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()], 0.0
+    covered = [Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()]  # n-grams of the chosen sentences
+    best = 0.0  # their ROUGE-1 + ROUGE-2
     while len(chosen) < max_sentences:
-        scores = {
-            i: sum(ngram_f1(covered[n] + counts[n], gold[n]) for n in (0, 1))
-            for i, counts in enumerate(grams)
-            if i not in chosen
-        }
+        scores = {}  # sentence -> ROUGE-1 + ROUGE-2 with it
+        for i, (unigrams, bigrams) in enumerate(grams):
+            if i not in chosen:
+                rouge_1 = ngram_f1(covered[0] + unigrams, gold[0])
+                scores[i] = rouge_1 + ngram_f1(covered[1] + bigrams, gold[1])
         top = max(scores, key=lambda i: scores[i], default=-1)
         if top < 0 or scores[top] <= best:
             break
         best = scores[top]
         chosen.append(top)
-        covered = [covered[n] + grams[top][n] for n in (0, 1)]
+        covered = [covered[0] + grams[top][0], covered[1] + grams[top][1]]
     return sorted(chosen)
 
 

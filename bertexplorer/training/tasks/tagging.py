@@ -64,15 +64,22 @@ def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Optio
     """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}
-    plain, tag_counts = is_plain(train), defaultdict[str, Counter[str]](Counter)
+    # 1. What was seen
+    plain = is_plain(train)
+    tag_counts: dict[str, Counter[str]] = defaultdict(Counter)  # word -> its tags
     for sentence in train:
         for (start, end), tag in zip(sentence.words, sentence.tags, strict=True):
             tag_counts[sentence.text[start:end].lower()][tag] += 1
-    usual_tag = sum(tag_counts.values(), Counter[str]()).most_common(1)[0][0] if plain else OUTSIDE
     tag_of = {word: tags.most_common(1)[0][0] for word, tags in tag_counts.items()}
-    predicted = [
-        [tag_of.get(sentence.text[start:end].lower(), usual_tag) for start, end in sentence.words] for sentence in dev
-    ]
+    usual_tag = OUTSIDE
+    if plain:
+        usual_tag = sum(tag_counts.values(), Counter[str]()).most_common(1)[0][0]
+
+    # 2. What that predicts
+    predicted = []
+    for sentence in dev:
+        words = [sentence.text[start:end].lower() for start, end in sentence.words]
+        predicted.append([tag_of.get(word, usual_tag) for word in words])
     reached = metrics([sentence.tags for sentence in dev], predicted, plain)
     return {key: ("each word by its most frequent tag", reached[key]) for key in ("entity_f1", "accuracy")}
 
@@ -85,7 +92,8 @@ def is_plain(sentences: Sequence[Sentence]) -> bool:
 
 def read_sentence(row: Row) -> Sentence:
     """The sentence of a row with its tags unchanged. Raises UnusableRow."""
-    tokens, tags = parse_json_list(row.cells.get("tokens", "")), parse_json_list(row.cells.get("tags", ""))
+    tokens = parse_json_list(row.cells.get("tokens", ""))
+    tags = parse_json_list(row.cells.get("tags", ""))
     nested = isinstance(tags, list) and any(isinstance(tag, list | dict) for tag in tags)
     if nested or (tags == [] and isinstance(tokens, str)):
         if not isinstance(tokens, str):
@@ -94,8 +102,11 @@ def read_sentence(row: Row) -> Sentence:
     words, word_tags = cell_words(tokens), cell_words(tags)
     if len(words) != len(word_tags):
         raise UnusableRow(f"has {len(words)} words and {len(word_tags)} tags")
-    if "" in (*words, *word_tags):
-        raise UnusableRow("has an empty word" if "" in words else f"has no tag for “{words[word_tags.index('')][:40]}”")
+    if "" in words:
+        raise UnusableRow("has an empty word")
+    if "" in word_tags:
+        untagged = words[word_tags.index("")]
+        raise UnusableRow(f"has no tag for “{untagged[:40]}”")
     return sentence_of_words(row.line, words, word_tags)
 
 
@@ -110,11 +121,15 @@ def parse_json_list(cell: Any) -> Any:
 
 
 def cell_words(cell: Any) -> list[str]:
-    return [cell_text(part).strip() for part in cell] if isinstance(cell, list) else cell_text(cell).split()
+    """The words of a cell, a list or a text with spaces between them."""
+    if isinstance(cell, list):
+        return [cell_text(part).strip() for part in cell]
+    return cell_text(cell).split()
 
 
 def sentence_of_words(line: int, tokens: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """The words separated by spaces; a word without visible characters becomes empty."""
+    """The words separated by spaces; a word without visible characters becomes empty. Raises UnusableRow if all
+    are."""
     position = 0
     words = []
     cleaned = [clean(token)[0] for token in tokens]
@@ -127,29 +142,34 @@ def sentence_of_words(line: int, tokens: Sequence[str], tags: Sequence[str]) -> 
 
 
 def sentence_with_spans(line: int, text: str, spans: Sequence[Any]) -> Sentence:
-    """A text with spans of characters, each from the start of a word to the end of a word."""
+    """A text with spans of characters, each from the start of a word to the end of a word. Raises UnusableRow."""
+    # 1. The spans, in characters of the text as it is read
     parsed = sorted(parse_span(text, span) for span in spans)
     cleaned = clean(text)[0]
     if cleaned != text:
         parsed = [(len(clean(text[:start])[0]), len(clean(text[:end])[0]), kind) for start, end, kind in parsed]
+
+    # 2. The spans as words
     words = split_words(cleaned)
-    starts, ends = {start: i for i, (start, _) in enumerate(words)}, {end: i + 1 for i, (_, end) in enumerate(words)}
+    word_at_start = {start: i for i, (start, _) in enumerate(words)}
+    word_at_end = {end: i for i, (_, end) in enumerate(words)}
     entities: list[Entity] = []
     for start, end, kind in parsed:
-        for position, side, positions in ((start, "start", starts), (end, "end", ends)):
-            if position not in positions:
+        for position, side, word_at in ((start, "start", word_at_start), (end, "end", word_at_end)):
+            if position not in word_at:
                 around = show_context(cleaned, position)
                 raise UnusableRow(f"has an entity {kind[:40]} that does not {side} at the {side} of a word: {around}")
-        if entities and starts[start] < entities[-1].end:
+        first, last = word_at_start[start], word_at_end[end]
+        if entities and first < entities[-1].end:
             raise UnusableRow(f"has overlapping entities: {show_context(cleaned, start)}")
-        entities.append(Entity(kind, starts[start], ends[end]))
+        entities.append(Entity(kind, first, last + 1))
     if not words:
         raise UnusableRow("has no text")
     return Sentence(line, cleaned, tuple(words), tuple(to_iob2(entities, len(words))))
 
 
 def parse_span(text: str, span: Any) -> tuple[int, int, str]:
-    """A span as {"start", "end", "label"} or [start, end, label]."""
+    """(start, end, label) of a span, given as {"start", "end", "label"} or [start, end, label]. Raises UnusableRow."""
     if isinstance(span, dict):
         span = [span.get("start"), span.get("end"), next((span[key] for key in KIND if key in span), None)]
     if not isinstance(span, list) or len(span) != 3 or not all(type(bound) is int for bound in span[:2]):

@@ -66,7 +66,7 @@ def test_a_run_says_its_rate_and_its_steps(
     short: int, rate: float, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its 120 rows are 18 batches of 7, so 5 steps of 4 batches in each of 3 epochs."""
-    monkeypatch.setattr(specs, "RATES", ((128, 1e-4, 3e-4),))
+    monkeypatch.setattr(specs, "RATES", (specs.SizeRates(128, rate=1e-4, short_rate=3e-4),))
     monkeypatch.setattr(specs, "SHORT", short)
     events = finetune(begin(epochs=3, batch=7, accumulate=4, rate=0))
     (ready,) = (event for event in events if event["event"] == "ready")

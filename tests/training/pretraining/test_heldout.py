@@ -144,7 +144,7 @@ def test_a_causal_objective_predicts_the_same_tokens_from_the_left(fixed: HeldOu
     with torch.no_grad():
         left = checkpoint.encoder(batch.original[row : row + 1, :column], intervention=heldout.CAUSAL).last[0, -1]
         wanted = -checkpoint.masked_lm(left).log_softmax(-1)[batch.targets[0]]
-    nats, _ = heldout.token_predictions(checkpoint.encoder, checkpoint.masked_lm, batch, True)
+    nats = heldout.predict_tokens(checkpoint.encoder, checkpoint.masked_lm, batch, True).nats
     assert float(nats[0]) == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config, wanted))
 
 

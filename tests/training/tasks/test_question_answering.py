@@ -97,7 +97,7 @@ def test_the_answers_are_the_best_spans_of_all_windows(tiny: Tiny) -> None:
 
 def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
-    surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(examples))]
+    surplus = [reply.margin for reply in learner.answers(learner.windows(examples))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
         learner, _ = create_learner(tiny(), threshold=threshold)
         rows = learner.evaluate(examples).rows
