@@ -119,21 +119,28 @@ class Trash:
         """Move folders into the trash that a crash left without a row. Trained runs stay, in case the table was
         lost."""
         known = {id for (id,) in self.table.execute("SELECT id FROM jobs")}
-        for path in [path for path in self.table.folder.iterdir() if ID.fullmatch(path.name)]:
-            if path.name not in known and not (path / "events.jsonl").exists():
+        for path in list(self.table.folder.iterdir()):
+            is_orphan = bool(ID.fullmatch(path.name)) and path.name not in known
+            if is_orphan and not (path / "events.jsonl").exists():
                 self.move(path, self.folder / path.name)
 
     def purge(self) -> None:
         """Move deleted runs into the trash, and remove those permanently that were deleted over a week ago according
         to both their row and their folder."""
+        # 1. Those that were deleted since
         now = self.table.now()
         deleted = dict(self.table.execute("SELECT id, deleted FROM jobs WHERE wanted = 'deleted'"))
         for id in deleted:
             if (self.table.folder / id).is_dir():
                 self.move(self.table.folder / id, self.folder / id)
+
+        # 2. Those that were deleted long ago
         with self.table.disk_errors():
-            for path in list(self.folder.iterdir()) if self.folder.is_dir() else []:
-                if now - max(deleted.get(path.name, 0.0), path.stat().st_mtime) > KEPT_S:
+            if not self.folder.is_dir():
+                return
+            for path in list(self.folder.iterdir()):
+                since = max(deleted.get(path.name, 0.0), path.stat().st_mtime)
+                if now - since > KEPT_S:
                     self.remove(path)
 
     def remove(self, folder: Path) -> None:

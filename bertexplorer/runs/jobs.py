@@ -37,7 +37,8 @@ class Jobs:
     unreadable."""
 
     def __init__(self, folder: Path, *, reserve: int = RESERVE_BYTES, shared: bool = True) -> None:
-        """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
+        """Opens *folder*, and deletes there what is too old to be restored and what a kill has left. *reserve*: bytes
+        of the disk to leave free. Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder.resolve()
         self.reserve, self.shared = reserve, shared
         self.slots = 1  # concurrent runs; the supervisor sets it
@@ -82,13 +83,15 @@ class Jobs:
         this returns. The same *key* of the same owner (the button pressed five times) gives the same run. *seconds*:
         its estimated duration, 0 if unknown. Raises ExplorerError if less than 1 GB is free."""
         owner, key = sanitize(owner), sanitize(key) or secrets.token_hex(16)
-        if existing := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+        existing = self.table.jobs("WHERE owner = ? AND key = ?", owner, key)
+        if existing:
             return self.run(existing[0].id, owner)
         self.check_disk()
         id = secrets.token_hex(16)
         self.write(self.folder / id, spec, fill)
         with self.accepting:  # only now, so that nobody waits while other people's files are written
-            if existing := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+            existing = self.table.jobs("WHERE owner = ? AND key = ?", owner, key)
+            if existing:
                 shutil.rmtree(self.folder / id, ignore_errors=True)
                 return self.run(existing[0].id, owner)
             try:
@@ -103,7 +106,7 @@ class Jobs:
         return self.run(id, owner)
 
     def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], object]) -> None:
-        """Write the folder of a run: completely, or not at all."""
+        """Write the folder of a run, with spec.json and what *fill* adds: completely, or not at all."""
         try:
             with self.table.disk_errors():
                 folder.mkdir()
@@ -116,8 +119,8 @@ class Jobs:
             raise
 
     def retry(self, id: str, owner: str | None, *, key: str = "", tuning: Mapping[str, Any] | None = None) -> Run:
-        """Start a run again from the beginning, as a new run. *tuning*: the settings in its place of spec.json, if they
-        change."""
+        """Queue a run again from the beginning, as a new run. *tuning*: the settings in its place of spec.json, if they
+        change. *key*: as for `accept`. Raises ExplorerError if its settings cannot be read."""
         run = self.run(id, owner)
         if run.spec is None:
             raise ExplorerError(f"The settings of {run.name} cannot be read. Set up a new run.")
@@ -127,8 +130,9 @@ class Jobs:
             if (run.folder / "data").is_dir():
                 shutil.copytree(run.folder / "data", folder / "data")
 
-        name = run.name.removesuffix(" (again)")[: run_folder.MAX_NAME - 8] + " (again)"
-        return self.accept(run.owner if owner is None else owner, name, spec, fill=copy, key=key, seconds=run.seconds)
+        name = run.name.removesuffix(" (again)")[: run_folder.MAX_NAME - 8]
+        new_owner = run.owner if owner is None else owner
+        return self.accept(new_owner, f"{name} (again)", spec, fill=copy, key=key, seconds=run.seconds)
 
     def resume(self, id: str, owner: str | None) -> Run:
         """Queue a stopped, failed or interrupted run, which resumes from its last commit. Does nothing for a queued or
@@ -166,7 +170,8 @@ class Jobs:
         the run since."""
         with self.lock:
             job = self.job(id, owner)
-            if not (title := one_line(name)):
+            title = one_line(name)
+            if not title:
                 raise ExplorerError(f"The name is empty; wanted 1 to {run_folder.MAX_NAME} characters. Type one.")
             if job.version != version:
                 raise ExplorerError(f"Meanwhile the run was renamed to “{job.name}”. Check it, then rename it.")
@@ -234,24 +239,36 @@ class Jobs:
 
     def read(self, jobs: list[Job]) -> list[Run]:
         """The jobs with the state of their folders."""
-        positions = self.queue_positions() if any(job.wanted == "queued" for job in jobs) else {}
-        states = [run_folder.read(self.folder_of(job), job) for job in jobs]
-        return [replace(run, message=positions.get(run.id, "")) if run.state == "queued" else run for run in states]
+        positions = {}
+        if any(job.wanted == "queued" for job in jobs):
+            positions = self.queue_positions()
+        runs = []
+        for job in jobs:
+            run = run_folder.read(self.folder_of(job), job)
+            if run.state == "queued":
+                run = replace(run, message=positions.get(run.id, ""))
+            runs.append(run)
+        return runs
 
     def folder_of(self, job: Job) -> Path:
         """The folder of a job, in the trash if it is deleted."""
-        return (self.trash.folder if job.wanted == "deleted" else self.folder) / job.id
+        folder = self.trash.folder if job.wanted == "deleted" else self.folder
+        return folder / job.id
 
     def queue_positions(self) -> dict[str, str]:
         """The position of each queued run: id -> "2nd in line, about 4 min"."""
-        started = [run_folder.read(self.folder_of(job), job) for job in self.started()]
-        seconds_ahead = [run_folder.remaining_seconds(run) for run in started if run.state in run_folder.ACTIVE_STATES]
+        seconds_ahead = []  # of the runs before, 0 if unknown
+        for job in self.started():
+            run = run_folder.read(self.folder_of(job), job)
+            if run.state in run_folder.ACTIVE_STATES:
+                seconds_ahead.append(run_folder.remaining_seconds(run))
         positions = {}
-        for n, job in enumerate(self.queued(), 1):
-            # a run of unknown duration makes the wait unknown
-            known = len(seconds_ahead) >= self.slots and all(seconds_ahead)
-            about = f", {run_folder.duration(sum(seconds_ahead) / self.slots)}" if known else ""
-            positions[job.id] = f"{run_folder.ordinal(n)} in line{about}"
+        for number, job in enumerate(self.queued(), 1):
+            position = f"{run_folder.ordinal(number)} in line"
+            is_known = len(seconds_ahead) >= self.slots and all(seconds_ahead)
+            if is_known:
+                position += f", {run_folder.duration(sum(seconds_ahead) / self.slots)}"
+            positions[job.id] = position
             seconds_ahead.append(job.seconds)
         return positions
 

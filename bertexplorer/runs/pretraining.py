@@ -22,11 +22,12 @@ class PretrainingCurve:
 
     def points(self, measure: str, unit: str) -> list[tuple[float, float]]:
         """(minutes or step, value 0 to 1) of every evaluation."""
-        return [
-            (60 * event["hours"] if unit == "minutes" else event["step"], event[measure])
-            for event in self.events
-            if event["event"] == "evaluated" and measure in event
-        ]
+        points = []
+        for event in self.events:
+            if event["event"] == "evaluated" and measure in event:
+                place = 60 * event["hours"] if unit == "minutes" else event["step"]
+                points.append((place, event[measure]))
+        return points
 
 
 def draw(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> Figure:
@@ -54,11 +55,17 @@ def draw(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> Figure:
 
 
 def say(curves: Sequence[PretrainingCurve], measure: str, unit: str) -> str:
-    """Where each run began, and where it is now."""
-    sentences = []
+    """Where each run began by *measure*, a key of WORDS, and where it is now; "" before the first evaluation.
+    *unit*: as for `draw`."""
+    parts = []
     for curve in curves:
-        points = curve.points(measure, unit)
-        if points:
-            now = f", now {percent(points[-1][1])}" if len(points) > 1 else ""
-            sentences.append(f"{curve.name}: {percent(points[0][1])} at first{now}")
-    return f"{WORDS[measure]}. {'; '.join(sentences)}." if sentences else ""
+        values = [value for _, value in curve.points(measure, unit)]
+        if not values:
+            continue
+        part = f"{curve.name}: {percent(values[0])} at first"
+        if len(values) > 1:
+            part += f", now {percent(values[-1])}"
+        parts.append(part)
+    if not parts:
+        return ""
+    return f"{WORDS[measure]}. {'; '.join(parts)}."

@@ -145,8 +145,8 @@ class RunService:
         return self.jobs.run(id, owner)
 
     def again(self, id: str, owner: str, values: Mapping[str, Any], key: str = "") -> Run:
-        """Start a run again from the beginning, as a new run, with other *values* of Tuning. Raises ExplorerError for
-        invalid ones, and if the run has none to change."""
+        """Queue a run again from the beginning, as a new run, with other *values* of Tuning, if there are any. *key*:
+        as for `start`. Raises ExplorerError for invalid values, and if the run has none to change."""
         self.quota.check(owner)
         run = self.jobs.run(id, owner)
         spec = run.spec or {}

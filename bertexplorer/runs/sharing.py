@@ -74,12 +74,13 @@ def shared_report(service: RunService, id: str) -> dict[str, Any]:
     if task is None:
         return {**about, "said": "", "metric": "", "values": [], "loss": [], "floor": None, "share": False}
     drawn = curve(detail)
+    losses = [(event["epoch"], mean_loss(event)) for event in detail.events if event["event"] == "steps"]
     return {
         **about,
         "said": learning.say([drawn], higher=task.higher),
         "metric": drawn.words,
         "values": finite(drawn.evaluations),
-        "loss": thinned(finite([(e["epoch"], mean_loss(e)) for e in detail.events if e["event"] == "steps"])),
+        "loss": thinned(finite(losses)),
         "floor": drawn.floor,
         "share": learning.is_share(drawn.metric),
     }
