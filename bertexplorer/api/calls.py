@@ -26,7 +26,7 @@ class Call:
 
     @property
     def routing_key(self) -> tuple[str, str]:
-        """(checkpoint, text), by which a replica is chosen. Both are "" for an invalid request, which will fail."""
+        """(checkpoint, text), by which a replica is chosen. All are empty for an invalid request, which will fail."""
         fields = self.given
         if self.kind in ("view", "export") and isinstance(fields, dict):  # of the page: a link or a state
             link = fields.get("link")
@@ -34,7 +34,7 @@ class Call:
             if isinstance(link, str):
                 fields = {name: values[0] for name, values in parse_qs(link.removeprefix("?")).items()}
         if not isinstance(fields, dict):
-            return "", ""
+            fields = {}
         texts = []
         for name in ("checkpoint", "text", "pair"):
             value = fields.get(name)

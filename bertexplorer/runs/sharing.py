@@ -81,7 +81,7 @@ def shared_report(service: RunService, id: str) -> dict[str, Any]:
         "metric": drawn.words,
         "values": finite(drawn.evaluations),
         "loss": thinned(finite(losses)),
-        "floor": drawn.floor,
+        "floor": list(drawn.floor) if drawn.floor else None,
         "share": learning.is_share(drawn.metric),
     }
 

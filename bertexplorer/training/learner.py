@@ -77,7 +77,8 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs besides the weights, as JSON: "options" of the task, "max_tokens", and the attributes
-        named in `saved`."""
+        named in `saved`. Explore reads some of these names, of whatever task: `training_of` in answers/task_head.py
+        lists them, such as "low" and "high", the ends of a score that is a cosine."""
         saved = {name: getattr(self, name) for name in self.saved}
         return {"options": asdict(self.options), **saved, "max_tokens": self.max_tokens}
 
@@ -159,7 +160,7 @@ class Traceable(Learner):
 
     @abstractmethod
     def row_losses(self, batch: Any) -> Float[Tensor, " b"]:
-        """The loss of each item in nats; their sum is that of `losses`."""
+        """The loss of each item, in nats where it is a log-probability; their sum is that of `losses`."""
 
     def answer_losses(self, batch: Any) -> Float[Tensor, " b"]:
         """For examples from `example_to_explain`: a number for each that falls as the answer becomes likelier."""

@@ -12,14 +12,17 @@ from bertexplorer.training.data.rows import Row, RowProblem
 E = TypeVar("E")
 S = TypeVar("S")
 Baselines = dict[str, tuple[str, float]]  # metric -> (name, value) of what needs no training
+# What a column holds. By it, the column of a file is guessed (data/guess.py), and the file is described before a run
+# (finetuning/preflight.py): of a "label" or "labels" the values are counted and spread evenly over the split, of a
+# "number" decimal commas are named.
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 Ability = Literal[
     "answers",  # its runs answer in Explore
     "two texts",  # and need two texts for it
     "vectors",  # it trains vectors of texts, and no head
     "generates",  # its answers are texts
-    "suspects",  # rows with a doubtful label can be found
-    "traces",  # the rows that taught an answer can be found
+    "suspects",  # rows with a doubtful label can be found; its learner is a Traceable
+    "traces",  # the rows that taught an answer can be found; its learner is a Traceable
     "judgements",  # its rows may be three files: queries, documents and judgements
 ]
 
@@ -37,7 +40,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Rows: true labels; columns: predicted labels; entries: number of examples."""
+    """Rows: true labels; columns: predicted labels; entries: number of examples. The *labels* are `gold` and
+    `predicted` of the rows, letter by letter: a press on a cell lists the rows that have both."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -101,7 +105,7 @@ class Task(Generic[E, S]):
     inputs: Callable[[E], list[tuple[str, ...]]]  # the texts that are cut at max_tokens, each alone or as a pair
     learner: str  # its class: module:name, below training/learners
     metric: str  # the headline metric: a key of *metrics*
-    metrics: Mapping[str, str]  # metric -> its name
+    metrics: Mapping[str, str]  # metric -> its name; one with a part of LIKE_SHARES in runs/learning.py is in per cent
 
     higher: bool = True  # whether a higher *metric* is better
     baselines: Callable[[Sequence[E], Sequence[E], S], Baselines] = no_baselines  # of the rows to train and to test on

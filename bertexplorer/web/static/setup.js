@@ -582,11 +582,13 @@ class Setup extends HTMLElement {
       unanswered,
     );
     this.#tell(status === 202 ? "" : answer.detail);
+    const interrupted = this.looked.classList.contains("late");
     this.looked.classList.remove("late");
     if (status !== 202) return;
     this.#key = newKey();
     this.#now.name = this.named.value = "";
     this.#save();
+    if (interrupted) this.#preview({});
     this.dispatchEvent(new CustomEvent("started", { detail: answer.id }));
   }
 
