@@ -17,7 +17,7 @@ def test_explore_leads_to_an_example_that_runs(browser: Browser, address: str) -
     page.goto(address)
     page.get_by_role("link", name="Gradio’s clients").click()
     page.get_by_role("button", name="Use via API").click()
-    expect(page.get_by_text(f"{len(VIEWS) + 3} API endpoints")).to_be_visible()
+    expect(page.get_by_text(f"{len(VIEWS) + 4} API endpoints")).to_be_visible()
     shown = page.locator("pre", has_text='api_name="/fill_mask"').filter(has_text="print(").first.inner_text()
     context.close()
     assert hosts == {urlsplit(address).netloc}
