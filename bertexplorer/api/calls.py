@@ -26,7 +26,8 @@ class Call:
 
     @property
     def routing_key(self) -> tuple[str, str]:
-        """(checkpoint, text), by which a replica is chosen. All are empty for an invalid request, which will fail."""
+        """(checkpoint, the two texts with a null character between them), by which a replica is chosen. What an invalid
+        request lacks is empty; it will fail."""
         fields = self.given
         if self.kind in ("view", "export") and isinstance(fields, dict):  # of the page: a link or a state
             link = fields.get("link")

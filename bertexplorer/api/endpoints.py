@@ -267,12 +267,18 @@ def perform_encode_tokens(answerer: Answerer, given: dict[str, Any]) -> dict[str
     """The tokens of texts that have a vector, their vectors, and what to know about them."""
     checkpoint = answerer.registry.get(given["checkpoint"], given["precision"])
     texts = [scrub(text) for text in given["texts"]]
-    made = encode_tokens(checkpoint, texts, given["task"])
-    cut = cut_note([one.encoding for one in made], "text")
+    tokens = []
+    vectors = []
+    encodings = []
+    for text in encode_tokens(checkpoint, texts, given["task"]):
+        tokens.append([text.encoding.tokens[i] for i in text.positions])
+        vectors.append(text.vectors)
+        encodings.append(text.encoding)
+    cut = cut_note(encodings, "text")
     title = answerer.registry.title(given["checkpoint"])
     return {
-        "tokens": [[one.encoding.tokens[i] for i in one.positions] for one in made],
-        "vectors": [one.vectors for one in made],
+        "tokens": tokens,
+        "vectors": vectors,
         "notes": [cut] if cut else [],
         "provenance": provenance(checkpoint, title),
     }

@@ -265,7 +265,7 @@ def read_rows(text: str, delimiter: str, most: int) -> tuple[list[tuple[int, lis
         if filled > most + 1:  # one may be the header
             raise ExplorerError(f"The table has more than {most:,} lines, which is the limit. Give part of it.")
     # 2. Files of which each line is a text.
-    full = [cells for _, cells in rows if any(cell.strip() for cell in cells)]
+    full = [cells for _, cells in rows if "".join(cells).strip()]
     first = full[0] if full else []
     named = has_known_name(first)
     widths = {len(cells) for cells in full}

@@ -154,8 +154,8 @@ def test_columns_with_other_usual_names(sentiment: Bert, columns: tuple[str, str
     result = sentiment.error_analysis(rows=rows)
     assert [row["text"] for row in result.rows] == ["A lovely day.", "It rains."]
     assert [row["label"] for row in result.rows] == ["positive", "negative"]
-    assert (f"Columns are read by their usual names: {said}." in result.said) == bool(said)
-    assert ("usual names" in result.said) == bool(said)
+    assert (f"Columns were matched by name: {said}." in result.said) == bool(said)
+    assert ("matched by name" in result.said) == bool(said)
 
 
 def test_columns_of_pairs_with_other_usual_names() -> None:

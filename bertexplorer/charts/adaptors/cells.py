@@ -40,7 +40,7 @@ def above(mark: Cells) -> int:
 def draw(fig: Chart, mark: Cells, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
     letters = 14 if mark.tokens else LETTERS
-    rows = ["<br>".join(label(line, letters) for line in name.split("\n")) for name in mark.rows]
+    rows = [row_label(name, letters) for name in mark.rows]
     columns = [label(name.replace("\n", " "), 14) for name in mark.columns]
     many = bool(columns) and max(len(rows), len(columns)) > MOST
 
@@ -49,9 +49,9 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
     if values.dtype.kind != "f":
         values = values.astype(float)
     low, high = ends(mark, values)
-    text = None
-    if mark.text:
-        text = [[safe(words).replace("\n", "<br>") for words in line] for line in mark.text]
+    text = []
+    for line in mark.text:
+        text.append([safe(words).replace("\n", "<br>") for words in line])
     more: kit.Part = {"hoverongaps": False, "textfont": kit.ink(12)}
     if mark.palette in ("root", "strong", "groups"):
         more["textfont"] = {"size": 12}  # plotly takes an ink that the cell's colour lets one read
@@ -61,7 +61,7 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
     if many:
         more |= {"x": distinct(columns), "y": distinct(rows)}
     gap = 2 if values.shape[1] <= 100 else 0
-    trace = kit.cells(values, PALETTES[mark.palette], low, high, text=text, hover=tips(mark), gap=gap, **more)
+    trace = kit.cells(values, PALETTES[mark.palette], low, high, text=text or None, hover=tips(mark), gap=gap, **more)
     fig.add_trace(trace, **panel)
     for i, j in mark.framed:
         box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
@@ -93,11 +93,19 @@ def draw_axes(fig: Chart, mark: Cells, rows: list[str], columns: list[str], many
 
 def tips(mark: Cells) -> list[list[str]] | None:
     """What the pointer shows at each cell; None if it shows the value alone."""
+    found = []
     if mark.numbers is not None:
-        return [[f"{value:.3f}" for value in line] for line in np.asarray(mark.numbers, dtype=float).tolist()]
-    if mark.hover:
-        return [[hover(words) for words in line] for line in mark.hover]
-    return None
+        for values in np.asarray(mark.numbers, dtype=float).tolist():
+            found.append([f"{value:.3f}" for value in values])
+    else:
+        for texts in mark.hover:
+            found.append([hover(words) for words in texts])
+    return found or None
+
+
+def row_label(name: str, letters: int) -> str:
+    """The lines of the name of a row, each of *letters* at most."""
+    return "<br>".join(label(line, letters) for line in name.split("\n"))
 
 
 def distinct(names: list[str]) -> list[str]:

@@ -290,4 +290,7 @@ def draw_groups(groups: list[list[int]], share: float, rng: random.Random) -> li
             chosen.append(group)
     if not chosen:  # all are larger than the share
         chosen.append(min(order, key=len))
-    return [i for group in chosen for i in group]
+    members: list[int] = []
+    for group in chosen:
+        members += group
+    return members

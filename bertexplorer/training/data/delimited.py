@@ -125,7 +125,9 @@ def best_reading(text: str, delimiter: str, max_records: int) -> Reading:
             continue
         rows = filled_rows(first)
         width = common_width(rows)
-        faults = sum(isinstance(row, str) for _, _, row in first) + sum(len(row) != width for row in rows)
+        unreadable = [row for _, _, row in first if isinstance(row, str)]
+        uneven = [row for row in rows if len(row) != width]
+        faults = len(unreadable) + len(uneven)
         if best is None or faults < fewest or (faults == fewest and tabbed):
             best = Reading(first, remaining, "")
             best_way = number

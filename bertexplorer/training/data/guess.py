@@ -152,7 +152,9 @@ def say_columns(found: Mapping[str, str]) -> str:
     for name, column in found.items():
         if normalized_name(column) != normalized_name(name):
             others.append(f"“{column[:40]}” as {name}")
-    return f"Columns are read by their usual names: {', '.join(others)}." if others else ""
+    if not others:
+        return ""
+    return f"Columns were matched by name: {', '.join(others)}."
 
 
 def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[str, str]) -> dict[str, str]:

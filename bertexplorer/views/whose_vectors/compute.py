@@ -22,6 +22,7 @@ from bertexplorer.diagnosis.given import TextVectors, check
 from bertexplorer.diagnosis.recipe import own_recipe
 from bertexplorer.diagnosis.states import Reader
 from bertexplorer.engine.progress import working
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 from bertexplorer.views import facts
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("recipe",), "confirmed"
+OWN_CACHE = 64_000_000  # bytes of vectors that a checkpoint in fp32 keeps beside the one it was opened from
 NOISE = 1e-6  # a distance below which two vectors are the same but for rounding
 Planted = Literal[
     "another pooling",
@@ -132,10 +134,13 @@ def in_fp32(checkpoint: Checkpoint) -> Checkpoint:
         from bertexplorer.model.load import load
 
         exact = load(checkpoint.folder, name=checkpoint.name, precision="fp32", frozen=True)
-        return replace(exact, scheduler=checkpoint.scheduler)
+        return replace(exact, scheduler=checkpoint.scheduler, cache=LRUCache(OWN_CACHE))
+
+    def size(opened: Checkpoint) -> int:
+        return 4 * opened.num_parameters + OWN_CACHE
 
     with working(None):  # others may wait for it too
-        opened: Checkpoint = checkpoint.cache.get(("in fp32",), open_again, lambda made: 4 * made.num_parameters)
+        opened: Checkpoint = checkpoint.cache.get(("in fp32",), open_again, size)
     return opened
 
 
