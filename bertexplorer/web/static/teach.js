@@ -1,5 +1,5 @@
 // <bx-teach>: a classifier from a handful of sentences in boxes. The checkpoint makes a vector of each; a head on them is fitted here,
-// in the browser, anew at each change. Nothing is uploaded to be kept.
+// in the browser, anew at each change. The server keeps sentences only for a run, or for *Your texts*.
 import { ask, sendFile } from "./backend.js";
 import "./figure.js";
 import { choosing, grow, h, onEnter, save, unbroken } from "./kit.js";
@@ -63,7 +63,7 @@ class Teach extends HTMLElement {
     this.opening = opening;
     this.finetunes = finetunes;
     const where = finetunes
-      ? "The sentences go to the server of this app, which keeps none of them."
+      ? "The sentences go to the server of this app, which keeps them only to fine-tune it or to say whether it can read them."
       : "The sentences stay on this device.";
     this.#restore();
     this.boxes = h("div", { class: "boxes" });
