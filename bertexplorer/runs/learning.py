@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import decimal
+from bertexplorer.training.tasks import TASKS
 
-LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
-               "right", "chrf", "exact")  # fmt: skip
+OF_ROWS = ("right",)  # measures of a row that are shares, beside the metrics of tasks
 
 
 class Baseline(NamedTuple):
@@ -113,8 +113,8 @@ def validation_loss(curve: Curve, name: str, tone: Tone) -> Line:
 
 
 def is_share(metric: str) -> bool:
-    """Whether the metric has a maximum of 1, as shares and correlations have."""
-    return any(part in metric for part in LIKE_SHARES)
+    """Whether *metric*, of whatever task, is read in per cent and has a maximum of 1."""
+    return metric in OF_ROWS or any(metric in task.per_cent for task in TASKS)
 
 
 def format_metric(metric: str, value: float) -> str:

@@ -87,7 +87,9 @@ def write(
     those to offer; None: all. *tell* hears what is being done. Raises ExplorerError for a folder that has other files,
     and for a checkpoint that a browser could not run.
 
-        write(bx.library(), Path("public"))["bytes"]"""
+        from bertexplorer.python.bert import library
+
+        write(library(), Path("public"))["bytes"]"""
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "data" / "site.json").is_file())):
         raise ExplorerError(f"{out} has other files. Name an empty folder, or one of an earlier site.")
     names = [name] if isinstance(name, str) else name

@@ -6,7 +6,8 @@ checkpoint bears."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +22,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.site.graph import Place, named_tensors
 from bertexplorer.views import VIEWS
@@ -127,24 +129,32 @@ def choose(checkpoint: Checkpoint, places: Sequence[Place], texts: Sequence[Text
     instead."""
     if kind in ("fp16", "fp32") or "masked_lm" not in checkpoint.heads:
         return Choice(kind or "fp16")
-    encodings = [
-        *with_masks(checkpoint, map(Text, EXAMPLES)),
-        *with_masks(checkpoint, texts),
-        *words_hidden(checkpoint),
-    ]
-    before = [rows.exp() for rows in masked_log_probs(checkpoint, encodings)]
+    examples = with_masks(checkpoint, map(Text, EXAMPLES))
+    others = [*with_masks(checkpoint, texts), *words_hidden(checkpoint)]
+    before_examples = probabilities(checkpoint, examples)
+    before_others = probabilities(checkpoint, others)
     tried: tuple[Kind, ...] = (kind,) if kind else ("8-bit", "12-bit")
     for one in tried:
-        other = load(checkpoint.folder, precision="fp32")
+        other = replace(load(checkpoint.folder, precision="fp32"), scheduler=checkpoint.scheduler)
         rounded(other, places, one)
-        moved = 0.0
-        for i, (rows, log_probs) in enumerate(zip(before, masked_log_probs(other, encodings), strict=False)):
-            moved = max(moved, largest_move(rows, log_probs.exp(), same_first=i < len(EXAMPLES) and kind is None))
-            if kind is None and moved >= CLOSE:
-                break
-        if kind or moved < CLOSE:
-            return Choice(one, moved, sum(len(rows) for rows in before))
+        moved = largest_move(before_examples, probabilities(other, examples), same_first=kind is None)
+        if moved < CLOSE or kind:
+            moved = max(moved, largest_move(before_others, probabilities(other, others), same_first=False))
+        if moved < CLOSE or kind:
+            return Choice(one, moved, len(before_examples) + len(before_others))
     return Choice("fp16")
+
+
+def probabilities(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n v"]:
+    """The probabilities at the masks of *encodings*, one after another; each core computes a part of them."""
+    cores = available_cores()
+    parts = [list(part) for part in np.array_split(np.arange(len(encodings)), cores)]
+
+    def compute(part: Sequence[int]) -> list[Tensor]:
+        return [rows.exp() for rows in masked_log_probs(checkpoint, [encodings[i] for i in part])]
+
+    with ThreadPoolExecutor(cores) as pool:
+        return torch.cat([rows for found in pool.map(compute, parts) for rows in found])
 
 
 def largest_move(before: Float[Tensor, "n v"], after: Float[Tensor, "n v"], *, same_first: bool) -> float:

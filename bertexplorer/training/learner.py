@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.texts import AT_ONCE, Item, LimitedTokenizer, by_length, hidden_states, pad
+from bertexplorer.training.texts import AT_ONCE, Item, LimitedTokenizer, TextBatch, by_length, hidden_states, pad
 
 Result = TypeVar("Result")
 
@@ -136,6 +136,15 @@ class Learner(ABC):
                 batch = self.collate(part).to(self.checkpoint.device)
                 results |= zip(indices, compute(part, batch), strict=True)
         return [results[i] for i in range(len(items))]
+
+
+def sequence_logits(modules: nn.ModuleDict, batch: TextBatch) -> Float[Tensor, "b labels"]:
+    """The logits of the sequence head of a learner's *modules*, in fp32. Of the cached vectors of a head that reads
+    only the first token there is one for each text, and nothing is padded."""
+    last = hidden_states(modules["encoder"], batch)
+    mask = batch.mask if last.shape[1] > 1 else None
+    logits: Tensor = modules["sequence_classifier"](last, mask)
+    return logits.float()
 
 
 class ExplainedAnswer(NamedTuple):

@@ -105,8 +105,9 @@ class Task(Generic[E, S]):
     inputs: Callable[[E], list[tuple[str, ...]]]  # the texts that are cut at max_tokens, each alone or as a pair
     learner: str  # its class: module:name, below training/learners
     metric: str  # the headline metric: a key of *metrics*
-    metrics: Mapping[str, str]  # metric -> its name; one with a part of LIKE_SHARES in runs/learning.py is in per cent
+    metrics: Mapping[str, str]  # metric -> its name
 
+    per_cent: tuple[str, ...] = ()  # of *metrics*, those that people read in per cent, as shares and correlations
     higher: bool = True  # whether a higher *metric* is better
     baselines: Callable[[Sequence[E], Sequence[E], S], Baselines] = no_baselines  # of the rows to train and to test on
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of Tuning that differ

@@ -12,8 +12,20 @@ import bertexplorer as bx
 from bertexplorer.answers.vectors import BUILT_IN
 from bertexplorer.diagnosis import misses
 from bertexplorer.diagnosis.collection import MAX_PASSAGES, Searcher, read_collection
+from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED
 from bertexplorer.errors import ExplorerError
-from bertexplorer.views.not_found.sets import CODES, LONG, MIXED, NAMES, SHATTERED, TWINS, handbook
+from bertexplorer.views.not_found.sets import (
+    CODES,
+    HIDDEN,
+    LONG,
+    MIXED,
+    NAMES,
+    OF_A_TALE,
+    SHATTERED,
+    TWINS,
+    handbook,
+    handbook_among_others,
+)  # fmt: skip
 
 
 def as_rows(answers: Mapping[str, str], others: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -34,6 +46,17 @@ def test_each_planted_fault_is_named_and_nothing_else() -> None:
     }
     assert causes == {query: cause for cause, queries in planted.items() for query in queries}
     assert all(row["rank_undone"] <= 3 < row["rank"] for row in result.rows if row["cause"])
+
+
+def test_a_passage_behind_lines_that_are_near_to_everything_is_explained_among_other_texts() -> None:
+    result = bx.not_found("the handbook among other texts")
+    causes = {row["query"]: (row["cause"], row["rank_undone"]) for row in result.rows}
+    [question] = HIDDEN
+    assert causes[question] == ("hub", 2)
+    assert {cause for cause, _ in causes.values() if cause} == {*CAUSES, UNEXPLAINED} - {"prompt"}
+    tale = [dict(cells) for _, cells in handbook_among_others() if cells["passage"] not in OF_A_TALE]
+    without = {row["query"]: row["rank"] for row in bx.not_found(rows=tale).rows}
+    assert without[question] == 1
 
 
 def test_without_its_fault_each_is_found() -> None:

@@ -66,13 +66,12 @@ def column(values: list[Any], *, first: bool = False) -> Any:
         inner = [part for value in values for part in value]
         if not any(isinstance(part, Mapping) for part in inner):
             return {"shape": [len(values), len(values[0])], "flat": column(inner)}
-    parts = [normalised(value) for value in values]
-    if len(parts) <= WHOLE:
-        return parts
-    some = parts[:KEPT] if first else [parts[round(i * (len(parts) - 1) / (KEPT - 1))] for i in range(KEPT)]
-    out: dict[str, Any] = {"count": len(parts), "some": some}
-    if all(isinstance(part, int | float) and not isinstance(part, bool) for part in parts):
-        numbers = np.array(parts, float)
+    if len(values) <= WHOLE:
+        return [normalised(value) for value in values]
+    some = values[:KEPT] if first else [values[round(i * (len(values) - 1) / (KEPT - 1))] for i in range(KEPT)]
+    out: dict[str, Any] = {"count": len(values), "some": [normalised(value) for value in some]}
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        numbers = np.array(values, float)
         out |= {"mean": short(numbers.mean()), "least": short(numbers.min()), "most": short(numbers.max())}
     return out
 

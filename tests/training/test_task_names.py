@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from bertexplorer.runs.learning import is_share
 from bertexplorer.training.task import AnyTask
 from bertexplorer.training.tasks import BY_NAME
 from tests.conftest import ROOT
@@ -27,6 +28,13 @@ WORDS = {"similarity", "summary", "sequence"}  # of other things too: an answer,
 def test_each_task_has_built_in_rows(task: AnyTask) -> None:
     files = list((ROOT / "assets" / "data").glob(f"{task.built_in_rows}.*"))
     assert len(files) == 1, "Train and its examples show them; see CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize("task", BY_NAME.values(), ids=lambda task: task.name)
+def test_a_metric_in_per_cent_is_a_metric_and_no_loss(task: AnyTask) -> None:
+    assert task.metric in task.metrics and set(task.per_cent) <= set(task.metrics)
+    assert not any("loss" in metric or "perplexity" in metric for metric in task.per_cent)
+    assert [is_share(metric) for metric in task.metrics] == [metric in task.per_cent for metric in task.metrics]
 
 
 def test_the_name_of_a_task_occurs_only_in_its_own_files() -> None:

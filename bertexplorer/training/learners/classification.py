@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Self, TypedDict, cast
+from typing import Any, Self, TypedDict
 
 import numpy as np
 import torch
@@ -17,11 +17,11 @@ from bertexplorer.model.initialise import ProblemType, with_heads
 from bertexplorer.training.calibration import calibration_bins, calibration_error
 from bertexplorer.training.features import FEATURE_PREFIX, Feature, encode_features, feature_cells, fit_features
 from bertexplorer.training.labels import label_names
-from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Learner, Traceable
+from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Learner, Traceable, sequence_logits
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options
-from bertexplorer.training.texts import Item, TextBatch, hidden_states
+from bertexplorer.training.texts import Item, TextBatch
 
 
 class EvaluatedText(EvaluatedRow):
@@ -116,9 +116,7 @@ class Classifier(Traceable):
         return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, "b l"]:
-        last = hidden_states(self.modules["encoder"], batch)
-        mask = batch.mask if last.shape[1] > 1 else None
-        logits = cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
+        logits = sequence_logits(self.modules, batch)
         if batch.features is not None:
             logits = logits + self.modules["features"](batch.features).float()
         return logits

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Self, TypedDict, cast
+from typing import Self, TypedDict
 
 import numpy as np
 import torch
@@ -13,12 +13,12 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
-from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Traceable
+from bertexplorer.training.learner import ExampleInWords, ExplainedAnswer, Traceable, sequence_logits
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics, tie_ranks
 from bertexplorer.training.task import EvaluatedRow, Evaluation
 from bertexplorer.training.tasks.reranking import Example, Options, bm25_orders, candidates_by_query, grades_of
-from bertexplorer.training.texts import Item, TextBatch, hidden_states
+from bertexplorer.training.texts import Item, TextBatch
 
 LABEL = "relevance"
 SHOWN = 10  # candidates per query in the rows of an evaluation
@@ -103,9 +103,7 @@ class Reranker(Traceable):
         return torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " b"]:
-        last = hidden_states(self.modules["encoder"], batch)
-        mask = batch.mask if last.shape[1] > 1 else None
-        return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
+        return sequence_logits(self.modules, batch).squeeze(-1)
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         """Binary cross-entropy against the target. Correct: above ½ exactly if the passage is relevant."""

@@ -56,6 +56,7 @@ TASK = Task(
         "unigram_perplexity": "Perplexity by word counts alone",
         "loss": "Loss",
     },
+    per_cent=("accuracy", "general_accuracy"),
     higher=False,
     defaults={"rate": 5e-5, "batch": 16},
 )

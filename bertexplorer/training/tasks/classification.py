@@ -21,6 +21,7 @@ METRICS = {
     "calibration": "Calibration error",
     "loss": "Loss",
 }
+PER_CENT = ("accuracy", "macro_f1", "micro_f1", "mcc")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ TASK = Task(
     learner="classification:Classifier",
     metric="accuracy",
     metrics=METRICS,
+    per_cent=PER_CENT,
     baselines=baselines,
     can=("answers", "suspects", "traces"),
     features=True,

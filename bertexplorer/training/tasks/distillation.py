@@ -58,6 +58,7 @@ TASK = Task(
         "speed": "Speed relative to the teacher, measured",
         "size": "Parameters as a share of the teacher's",
     },
+    per_cent=(*classification.PER_CENT, "teacher_accuracy", "agreement"),
     baselines=baselines,
     defaults={"epochs": 5.0},
     can=("answers",),

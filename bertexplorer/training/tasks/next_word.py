@@ -36,6 +36,7 @@ TASK = Task(
         "unigram_perplexity": "Perplexity by word counts alone",
         "loss": "Loss",
     },
+    per_cent=("accuracy",),
     higher=False,
     defaults={"batch": 16},
     can=("generates",),

@@ -8,6 +8,7 @@ from bertexplorer.training.task import Column, Task
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import (
     METRICS,
+    PER_CENT,
     Options,
     baselines,
     inputs,
@@ -34,6 +35,7 @@ TASK = Task(
     learner="classification:Classifier",
     metric="accuracy",
     metrics=METRICS,
+    per_cent=PER_CENT,
     baselines=baselines,
     defaults={"epochs": 6.0},
     can=("answers", "suspects", "traces"),

@@ -246,6 +246,7 @@ TASK = Task(
         "lost": "Answers that fit in no window",
         "loss": "Loss",
     },
+    per_cent=("f1", "exact", "has_answer_f1", "has_answer_exact", "no_answer"),
     baselines=baselines,
     defaults={"epochs": 8.0, "max_tokens": 384, "batch": 8},
     can=("answers", "suspects", "traces"),

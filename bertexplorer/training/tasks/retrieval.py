@@ -123,6 +123,7 @@ TASK = Task(
     learner="retrieval:Retriever",
     metric="mrr_10",
     metrics=METRICS,
+    per_cent=("recall_10",),
     baselines=baselines,
     can=("answers", "two texts", "vectors", "judgements"),
     split_by=("query",),

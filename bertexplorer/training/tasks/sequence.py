@@ -98,6 +98,7 @@ TASK = Task(
         "loss": "Loss",
         "written": "Rows generated",
     },
+    per_cent=("chrf", "rouge_l", "exact", "accuracy"),
     baselines=baselines,
     defaults={"batch": 16},
     can=("generates",),

@@ -89,6 +89,7 @@ TASK = Task(
     learner="similarity:Similarity",
     metric="spearman",
     metrics={"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"},
+    per_cent=("spearman", "pearson"),
     baselines=baselines,
     defaults={"epochs": 4.0, "batch": 16},
     can=("answers", "traces", "two texts", "vectors"),

@@ -169,6 +169,7 @@ TASK = Task(
         "precision": "Precision of the picked sentences",
         "loss": "Loss",
     },
+    per_cent=("rouge_1", "rouge_2", "rouge_l", "oracle_rouge_2", "precision"),
     baselines=baselines,
     defaults={"max_tokens": 512, "batch": 8},
     split_by=("document",),

@@ -213,6 +213,7 @@ TASK = Task(
         "cut": "Words beyond the limit",
         "loss": "Loss",
     },
+    per_cent=("entity_f1", "strict_f1", "precision", "recall", "accuracy"),
     baselines=baselines,
     defaults={"batch": 8, "epochs": 5.0},
     can=("answers", "suspects", "traces"),

@@ -1,13 +1,14 @@
 """Collections to begin with, written by the project. In the handbook most questions find their passage; the others do
-not, each for another reason."""
+not, each for another reason. Among other texts, passages that are near to everything hide one more."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from bertexplorer.settings import ASSETS
 from bertexplorer.views.rows import NumberedRow
 
-Name = Literal["a handbook with faults", "household tips"]
+Name = Literal["a handbook with faults", "the handbook among other texts", "household tips"]
 
 BRIDGE = (
     "The old bridge was built in three years, and it was paid for by the towns on both sides of the river. Stone came "
@@ -53,14 +54,32 @@ OF_FORMS = [f"Form {number}: for those who want to {what}. Bring a drawing." for
 SHATTERED = {  # the vocabulary has none of these words
     "xqzvltk brvnqwj zkptfgh hall": "The market hall is cleaned on Monday, before anybody comes.",
 }
+HIDDEN = {  # lines that say little are near to everything: only in a larger collection can that be told from chance
+    "what did they find one day": "In the garden of the school a box with old coins came to light.",
+}
+OF_A_TALE = ["One day they were there.", "There it was, one day.", "And so it was one day."]
+NOTES = 120  # of the beekeepers' notes, which are far from all questions
 GAP = {"my neighbour is too loud": "From ten in the evening on the police may be called."}
 
 
 def handbook() -> list[NumberedRow]:
     """Each question with its passage, then the passages that answer none."""
     answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
+    return numbered_rows(answered, [*VERSIONS, *OF_NAMES, *OF_FORMS])
+
+
+def handbook_among_others() -> list[NumberedRow]:
+    """The handbook with a question more, a tale, the household tips and a club's notes."""
+    answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP, **HIDDEN}
+    tips = [str(cells["passage"]) for _, cells in household()]
+    notes = (ASSETS / "data" / "adaptation.txt").read_text("utf-8").splitlines()[:NOTES]
+    return numbered_rows(answered, [*VERSIONS, *OF_NAMES, *OF_FORMS, *OF_A_TALE, *dict.fromkeys(tips), *notes])
+
+
+def numbered_rows(answered: Mapping[str, str], others: Sequence[str]) -> list[NumberedRow]:
+    """The rows of questions with their passages, and of *others*, which answer none."""
     rows: list[dict[str, object]] = [{"query": query, "passage": passage} for query, passage in answered.items()]
-    rows += [{"query": "", "passage": passage, "relevance": 0} for passage in (*VERSIONS, *OF_NAMES, *OF_FORMS)]
+    rows += [{"query": "", "passage": passage, "relevance": 0} for passage in others]
     return list(enumerate(rows, 1))
 
 
@@ -71,4 +90,8 @@ def household() -> list[NumberedRow]:
 
 
 def rows_of(name: Name) -> list[NumberedRow]:
-    return handbook() if name == "a handbook with faults" else household()
+    if name == "a handbook with faults":
+        return handbook()
+    if name == "the handbook among other texts":
+        return handbook_among_others()
+    return household()

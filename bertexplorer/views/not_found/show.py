@@ -33,7 +33,12 @@ VIEW = View(
         ),
         Example("The first alone", "", options={"top": 1}, shows="found() < queries()"),
         Example("Among ten", "", options={"top": 10}, shows='missed("names") == 0 and missed("cut") > 0'),
-        Example("Among five", "", options={"top": 5}, shows='missed("near duplicate") == 0 and missed("names") == 1'),
+        Example(
+            "Among other texts",
+            "",
+            options={"set": "the handbook among other texts"},
+            shows='missed("hub") == 1 and missed("near duplicate") == 1',
+        ),
         Example(
             "Household tips",
             "",

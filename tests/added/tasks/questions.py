@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bertexplorer.training.data.rows import Row, RowProblem, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Column, Task
-from bertexplorer.training.tasks.classification import METRICS, Example, Options, baselines, inputs
+from bertexplorer.training.tasks.classification import METRICS, PER_CENT, Example, Options, baselines, inputs
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[RowProblem]]:
@@ -28,6 +28,7 @@ TASK = Task(
     learner="classification:Classifier",
     metric="accuracy",
     metrics=METRICS,
+    per_cent=PER_CENT,
     baselines=baselines,
     defaults={"epochs": 2.0},
     can=("answers",),
