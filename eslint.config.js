@@ -3,7 +3,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["**/vendor/", "**/.venv/"] },
+  { ignores: ["**/vendor/", "**/.venv/", "**/.extras/"] },
   js.configs.recommended,
   {
     languageOptions: {

@@ -138,7 +138,7 @@ def check_in_new_process(data: Path, **variables: str) -> subprocess.CompletedPr
     """Run `bertexplorer cluster check` with these environment variables."""
     command = [sys.executable, "-m", "bertexplorer", "cluster", "check"]
     environment = {**os.environ, "BERTEXPLORER_DATA": str(data), **variables}
-    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=90)
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=BUSY_S)
 
 
 def test_a_local_cluster_is_a_new_one(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_server_starts_with_the_available_capacity(
         crowded = replace(settings, ray=cluster.address, memory_mb=500, workers=3)
         warn_of_problems(crowded)
         assert "the cluster: there is room for 2 of 3 replicas" in caplog.text
-        backend = ThreadPoolExecutor(1).submit(create_backend, crowded).result(120)
+        backend = ThreadPoolExecutor(1).submit(create_backend, crowded).result(BUSY_S)
         assert backend and backend.warm_up() == "" and "some replicas have not been started" in caplog.text
-        assert answer(backend, analysis_call("The cat [MASK] alone.")).status == 200
+        assert answer(backend, analysis_call("The cat [MASK] alone."), BUSY_S).status == 200
         backend.close()
