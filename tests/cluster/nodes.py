@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+BUSY_S = 300.0  # the most that a busy machine needs to start a replica or a run on a node; an idle one needs 10
 NODE = {"num_cpus": 1, "memory": 3 << 30, "object_store_memory": 150 << 20}
 
 

@@ -20,11 +20,10 @@ from bertexplorer.cluster.backends import create_backend, warn_of_problems
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from tests.cluster.conftest import CALLS, analysis_call, answer, view_call, without_times
-from tests.cluster.nodes import replace_node, small_cluster
+from tests.cluster.nodes import BUSY_S, replace_node, small_cluster
 from tests.conftest import ROOT
 from tests.runs import running as waiting
 
-BUSY_S = 300.0  # the most that a busy machine needs to start a replica; an idle one needs 10
 until = partial(waiting.until, seconds=BUSY_S)
 
 pytestmark = pytest.mark.slow

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,15 @@ from bertexplorer.runs.supervisor import JobSupervisor, Launcher
 from bertexplorer.settings import Settings
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.ownership import current_epoch
-from tests.cluster.nodes import node_of, replace_node, small_cluster
-from tests.runs.running import until
+from tests.cluster.nodes import BUSY_S, node_of, replace_node, small_cluster
+from tests.runs import running as waiting
 from tests.training.conftest import Begin
 from tests.training.finetuning.test_killed import OFTEN, digest
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
 
+until = partial(waiting.until, seconds=BUSY_S)
 
 KILLS = int(os.environ.get("KILLS", "1"))  # each of a run of its own
 EPOCHS = 30  # 240 steps, each with a commit
@@ -46,7 +48,7 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
     ):
         assert jobs.run(run.id, None).state not in run_folder.FINAL_EVENTS, "it was over before the server was"
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
-        until(end, 120)
+        until(end)
         server.close()
         for handle in server.children.values():
             if isinstance(handle, FollowedRun):
@@ -68,10 +70,10 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
 
     launcher = RayRuns(Settings(ray=cluster.address, runs_url=f"file://{store}"))
     handle = launcher.start((sys.executable, "-c", OFTEN), folder)
-    until(lambda: len(list((folder / "commits").glob("step-*"))) > 1, 60)
+    until(lambda: len(list((folder / "commits").glob("step-*"))) > 1)
     store.rename(store.with_name("aside"))
     store.write_text("no folder any more")
-    until(lambda: "retries" in run_folder.read(folder).message, 60)
+    until(lambda: "retries" in run_folder.read(folder).message)
     assert run_folder.read(folder).state in run_folder.ACTIVE_STATES
     store.unlink()
     store.with_name("aside").rename(store)
@@ -79,14 +81,14 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     before = node_of(cluster, pid)
     cluster.remove_node(before, allow_graceful=False)
     assert run_folder.history(folder)[-1]["event"] != "finished", "it was over before the kill"
-    until(lambda: handle.poll() is not None, 120)
+    until(lambda: handle.poll() is not None)
     assert handle.poll() == 0 and launcher.find(folder) is None and not run_folder.is_alive(folder)
     assert (
         "resumed" in [event["event"] for event in run_folder.read_events(folder)[0]]
         and not run_folder.read(folder).message
     )
     assert not list(store.glob("*")), "the storage is left empty"
-    until(lambda: not computing(), 60)  # and the orphan of the killed node stops working
+    until(lambda: not computing())  # and the orphan of the killed node stops working
     replace_node(cluster, before)
 
 
@@ -102,13 +104,13 @@ def test_a_run_survives_its_node_and_the_server(begin: Begin, tmp_path: Path) ->
         for number in range(KILLS):
             killed = begin(f"killed-{number}", epochs=EPOCHS)
             handle = launcher.start((sys.executable, "-c", OFTEN), killed)
-            until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
+            until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1)
             time.sleep(draw.uniform(0, 0.7 * seconds))
             assert handle.poll() is None and launcher.find_actor(killed) is not None and current_epoch(killed) == 1
             before = node_of(cluster, locks.holder_pid(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
             assert run_folder.history(killed)[-1]["event"] != "finished", "it was over before the kill"
-            until(lambda handle=handle: handle.poll() is not None, 120)
+            until(lambda handle=handle: handle.poll() is not None)
             assert handle.poll() == 0 and current_epoch(killed) == 2 and launcher.find(killed) is None
             events = [event["event"] for event in run_folder.history(killed)]
             assert events[-1] == "finished" and "failed" not in events
@@ -147,15 +149,15 @@ def test_a_run_that_waits_for_a_core_says_so_and_can_be_stopped(
         ray.get([other.poll.remote() for other in others])
         run = jobs.accept("a" * 32, "waits", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=launcher, patience_s=1.0)
-        until(lambda: jobs.run(run.id, None).state == "starting", 30)
-        until(lambda: jobs.run(run.id, None).message == ray_runs.NO_CORE, 30)
+        until(lambda: jobs.run(run.id, None).state == "starting")
+        until(lambda: jobs.run(run.id, None).message == ray_runs.NO_CORE)
         assert jobs.run(run.id, None).state == "starting"
         server.stop(run.id, None)
         assert jobs.run(run.id, None).state == "stopping"
-        until(lambda: jobs.run(run.id, None).state == "stopped", 30)
+        until(lambda: jobs.run(run.id, None).state == "stopped")
         jobs.resume(run.id, None)
-        until(lambda: jobs.run(run.id, None).state == "starting", 30)
+        until(lambda: jobs.run(run.id, None).state == "starting")
         ray.kill(others[0])
-        until(lambda: jobs.run(run.id, None).state == "finished", 60)
+        until(lambda: jobs.run(run.id, None).state == "finished")
         server.close()
     jobs.close()
