@@ -137,6 +137,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "spans of a link": read_spans,
     "lines of a text": lambda text: parse_lines(text.encode(), "lines.txt"),
     "lines of a table": lambda text: parse_lines(text.encode(), "lines.csv"),
+    "lines of JSON": lambda text: parse_lines(text.encode(), "lines.jsonl"),
     "rows of a table": lambda text: parse_rows(text.encode(), "rows.csv"),
     "rows of JSON": lambda text: parse_rows(text.encode(), "rows.json"),
     "rows of JSON lines": lambda text: read(text.encode(), "rows.jsonl"),

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from bertexplorer.answers.vectors import LabelledLine
 from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
-from bertexplorer.training.data import delimited
+from bertexplorer.training.data import delimited, jsonl
 from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
 from bertexplorer.wording import counted
@@ -27,7 +28,7 @@ from bertexplorer.wording import counted
 MAX_LINES = 10_000
 MAX_CELLS = 5_000_000  # of a table of lines
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
-SUFFIXES = (".csv", ".tsv", ".txt")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
@@ -173,7 +174,7 @@ class TextUploads(Uploads[UploadedLines]):
 
 
 def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> UploadedLines:
-    """The lines of a TXT, or of a CSV or TSV: one per row, from the column of texts.
+    """The lines of a TXT, or of a CSV, TSV or JSONL: one per row, from the column of texts.
 
     Raises ExplorerError for a file that is empty or too large, is not text, is of another kind, or has more than
     *most* lines."""
@@ -187,6 +188,9 @@ def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> Uploade
         check_count(io.StringIO(text, newline=""), name, most)
         split = enumerate(split_lines(text), 1)
         lines, how = [LabelledLine(line.strip(), line=number) for number, line in split], "a line each"
+    elif suffix in (".jsonl", ".ndjson"):
+        check_count(io.StringIO(text, newline=""), name, most)
+        lines, how = parse_objects(text, name, most)
     else:
         lines, how = parse_table(text, suffix, name, most)
     filled = tuple(line for line in lines if line.text)
@@ -203,6 +207,33 @@ def check_count(lines: Iterable[str], name: str, most: int) -> None:
     filled = (line for line in lines if line.strip())
     if next(islice(filled, most, None), None) is not None:
         raise ExplorerError(f"{name} has more than {most:,} lines, which is the limit. Give part of it.")
+
+
+def parse_objects(text: str, name: str, most: int) -> tuple[list[LabelledLine], str]:
+    """(a line for each object of JSON Lines, how the file was read). Raises ExplorerError for a file without one."""
+    # 1. The objects, and the lines that are none.
+    objects: list[tuple[int, dict[str, str]]] = []
+    broken: list[tuple[int, str]] = []
+    characters: Counter[str] = Counter()  # of each name
+    for number, cells in jsonl.line_entries(text, most):
+        if isinstance(cells, str):
+            broken.append((number, cells))
+            continue
+        texts = {key.lower(): value.strip() for key, value in cells.items() if isinstance(value, str)}
+        characters.update({key: len(value) for key, value in texts.items()})
+        objects.append((number, texts))
+    if broken and not objects:
+        number, what = broken[0]
+        raise ExplorerError(f"{name} has no object on a line: line {number:,} {what}. Save it as JSON Lines again.")
+    # 2. Which of their values are the texts, and which the labels.
+    names = [key for key, _ in characters.most_common()]  # the longest first
+    column = next((key for key in TEXT_NAMES if key in names), names[0] if names else "")
+    label = next((key for key in LABEL_NAMES if key in names and key != column), "")
+    lines = [LabelledLine(texts.get(column, ""), texts.get(label, ""), number) for number, texts in objects]
+    how = f"JSON, one object per line, text in “{column[:30]}”"
+    if label:
+        how += f", labels in “{label[:30]}”"
+    return lines, how + left_out_note(broken)
 
 
 def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[LabelledLine], str]:
@@ -282,12 +313,17 @@ def read_rows(text: str, delimiter: str, most: int) -> tuple[list[tuple[int, lis
         if wide:
             title = " ".join(wide[0])[:40]
             note += f"; {counted(len(wide), 'row')} with more cells than the first row left out (“{title}”)"
-    if broken:
-        reasons = "; ".join(f"line {number:,}: {what}" for number, what in broken[:3])
-        if len(broken) > 3:
-            reasons += "; …"
-        note += f"; {counted(len(broken), 'row')} left out ({reasons})"
-    return rows, note
+    return rows, note + left_out_note(broken)
+
+
+def left_out_note(broken: Sequence[tuple[int, str]]) -> str:
+    """How many rows were left out, with the lines and the reasons of the first three; "" for none."""
+    if not broken:
+        return ""
+    reasons = "; ".join(f"line {number:,}: {what}" for number, what in broken[:3])
+    if len(broken) > 3:
+        reasons += "; …"
+    return f"; {counted(len(broken), 'row')} left out ({reasons})"
 
 
 def split_lines(text: str) -> list[str]:

@@ -50,6 +50,18 @@ EVIL = "</script><img src=x onerror=1>"
         (b"\n\nid,words\n7,a cat\n\n", "a.csv", ["a cat"], "text in “words”, with a header; 3 empty lines dropped"),
         ("idée;texte long\n1;l’été\n".encode("cp1252"), "a.csv", ["l’été"], "Latin-1, semicolons"),
         (EVIL.encode(), "x.txt", [EVIL], "1 line"),
+        (
+            b'{"_id": "7", "title": "Pets", "text": "a cat"}\n\n{"_id": "8", "text": " a dog "}\n',
+            "corpus.jsonl",
+            ["a cat", "a dog"],
+            "2 lines from corpus.jsonl: UTF-8, JSON, one object per line, text in “text”.",
+        ),
+        (
+            b'{"query": "pets", "passage": "a cat is a pet"}\n[1]\n{"query": "x", "passage": null}\n',
+            "a.NDJSON",
+            ["a cat is a pet"],
+            "text in “passage”; 1 row left out (line 2: is a list, not an object in {braces}); 1 empty line dropped",
+        ),
     ],
 )
 def test_valid_files_are_accepted(content: bytes, name: str, lines: list[str], message: str) -> None:
@@ -62,6 +74,8 @@ def test_labels_are_read_from_their_column() -> None:
     assert result.lines == (LabelledLine("a cat", "x"), LabelledLine("a dog"))
     assert "text in “text”, labels in “label”, with a header" in result.summary
     assert parse_lines(b"label\na cat\n", "a.csv").lines == (LabelledLine("a cat"),)
+    result = parse_lines(b'{"Text": "a cat", "Label": "x"}\n\n{"Text": "a dog"}\n', "a.jsonl")
+    assert result.lines == (LabelledLine("a cat", "x", 1), LabelledLine("a dog", "", 3))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +90,10 @@ def test_labels_are_read_from_their_column() -> None:
         ("a cat".encode("utf-16-le"), "a.txt", "is not text"),
         (bytes(range(256)) * 20, "a.csv", "is not text"),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(1, 9)) * 50, "a.txt", "is not text"),
-        (b"a", "a.xlsx", r"a.xlsx is not a .csv, .tsv or .txt file"),
+        (b"a", "a.xlsx", r"a.xlsx is not a .csv, .tsv, .jsonl, .ndjson or .txt file"),
+        (b"[1]\n2\n", "a.jsonl", "no object on a line: line 1 is a list, not an object"),
+        (b'{"text": [1]}\n', "a.jsonl", "contains no text"),
+        (b'{"text": "a"}\n' * 10_001, "a.jsonl", "more than 10,000 lines, which is the limit"),
         (b"a", "", "The file is not a .csv"),
         (b"a\n" * 10_001, "a.txt", "more than 10,000 lines, which is the limit"),
         (b"text\n" + b"a\n" * 10_001, "a.csv", "more than 10,000 lines, which is the limit"),

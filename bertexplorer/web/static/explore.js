@@ -22,7 +22,7 @@ const OTHER = {
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = {
-  lines: ".txt,.csv,.tsv",
+  lines: ".txt,.csv,.tsv,.jsonl,.ndjson",
   rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",
   vectors: ".jsonl,.ndjson",
 };
