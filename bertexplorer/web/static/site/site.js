@@ -315,7 +315,7 @@ async function local(path, { body, signal, tell } = {}) {
   if (where === "lines") {
     const file = body.get("file"),
       refuse = (detail) => ({ status: 422, answer: { detail } });
-    if (/\.(csv|tsv)$/i.test(file.name)) {
+    if (/\.(csv|tsv|jsonl|ndjson)$/i.test(file.name)) {
       return refuse(
         `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`,
       );
