@@ -22,7 +22,7 @@ from bertexplorer.views.suite.cases import cases
 MAX_ROWS = 100_000
 PICKLES = (".pickle", ".pkl")
 SEVERAL_WORDS = re.compile(r"\w\s+\w")  # a cell of one word is a label, a category or an answer
-SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
+SMALLEST = "text,label⏎A good film.,positive (of Not found: query,passage⏎who sings,A choir sings.)"  # ⏎ ends a line
 SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
 
 
@@ -85,7 +85,7 @@ class RowUploads(Uploads[UploadedRows]):
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
     and for rows that are neither a suite, nor a collection of queries and passages, nor labelled pairs."""
-    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
+    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
     columns = table.columns

@@ -135,7 +135,7 @@ class Words:
         if not behind:
             return f"{sentence}."
         ours = best.mean(confirming)
-        second = min(candidate.mean(rows.all) for candidate in behind)
+        second = min(candidate.mean(confirming) for candidate in behind)
         return f"{sentence}: the distance (1 - cosine) is {number(ours)}, of the next recipe {number(second)}."
 
     def nearest(self) -> tuple[NearRecipe, ...]:

@@ -25,7 +25,7 @@ LEAST = 10  # right rows, and wrong ones, below which no temperature is fitted
 @dataclass(frozen=True)
 class Temperature:
     """A temperature by which the logits are divided (Guo et al., 2017). *gain*: by how much the mean log loss falls, in
-    nats, on rows that did not choose it, with its 95 % interval. *error*, *bins*: of the probabilities there."""
+    nats, on held-out rows, with its 95 % interval. *error*, *bins*: of the probabilities there."""
 
     value: float  # above 1: the probabilities were too far from each other
     gain: float

@@ -103,7 +103,7 @@ class Doctor:
         if not left_out:
             return None
         _, unread = self.windows
-        return Undone(self.best_rank(unread), f"{left_out:,} tokens of it are not read, and a part of them is near")
+        return Undone(self.best_rank(unread), f"{left_out:,} of its tokens are not read, and a part of these is near")
 
     def long(self) -> Undone | None:
         """Read it in parts."""

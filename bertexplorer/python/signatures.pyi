@@ -220,7 +220,7 @@ def threshold(set: Literal['the same question', 'one word changed', 'the same sc
         set: Pairs (built in; or upload rows with text_a, text_b and label)
         checkpoint: what `load` takes: a name, a folder or a Bert (of the function; a method has its own)
         precision: "fp32", "bf16" or "auto" (of the function; a method has its own)
-        least_precision: Least precision, 0 to 1 (of those that pass, the share that matches; 0: the best F1)
+        least_precision: Minimum precision, 0 to 1 (of those that pass, the share that matches; 0: the best F1)
         pooling: A text's vector (own: as the checkpoint's files say, else the mean)
         first_prompt: Prompt of the first text (a name in the checkpoint's files, or none)
         second_prompt: Prompt of the second text (empty: as the files say)

@@ -158,15 +158,20 @@ def match_keys(
 
 
 def distinct_names(names: Sequence[str], size: int) -> list[str]:
-    """*names* cut to *size* characters. The common beginning of long names is removed first, so that the difference
-    stays visible."""
-    long = [name for name in names if len(name) > size]
-    shared = os.path.commonprefix(long) if len(long) > 1 else ""
-    start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # start at a whole word before the difference
+    """*names* cut to *size* characters. The common beginning of long names that would then be alike is removed first,
+    so that the difference stays visible."""
+    alike: dict[str, list[str]] = {}  # long names by how they would be cut
+    for name in names:
+        if len(name) > size:
+            alike.setdefault(clip(name, size), []).append(name)
     short = []
     for name in names:
-        if start and len(name) > size:
-            name = f"…{name[start:]}"
+        same = alike.get(clip(name, size), [])
+        if len(set(same)) > 1:
+            shared = os.path.commonprefix(same)
+            start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # a whole word before the difference
+            if start:
+                name = f"…{name[start:]}"
         short.append(clip(name, size))
     return short
 

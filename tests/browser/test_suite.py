@@ -61,7 +61,7 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     expect(suite.locator("#uploaded")).to_contain_text("Your file is in use")
     bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
     suite.locator("#lines").set_input_files(bad)
-    expect_message(suite, "are not those of a suite")
+    expect_message(suite, "are not those of a view")
     expect(suite.locator("bx-cases .line small").first).to_have_text("2")
     suite.get_by_role("button", name="Can it read them?").click()
     expect(suite.locator("#question h2")).to_have_text("Can it read these texts?")

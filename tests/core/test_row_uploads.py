@@ -69,14 +69,18 @@ def test_a_suite_may_have_one_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("empty.csv", b"", r"empty\.csv is empty\. The smallest usable file .*: good,bad⏎"),
-        ("head.csv", b"good,bad\n", "The smallest usable file .*: good,bad⏎"),
+        ("empty.csv", b"", r"empty\.csv is empty\. The smallest usable file .*: text,label⏎"),
+        ("head.csv", b"good,bad\n", "The smallest usable file .*: text,label⏎"),
         (
             "x.exe",
             b"just words\nand more",
             "x.exe has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON",
         ),
-        ("one.csv", b"name\nAda\n", "The column name alone does not make a suite. Wanted: good and bad;"),
+        (
+            "one.csv",
+            b"name\nAda\n",
+            "The column name alone is not enough for a view. Not found reads query",
+        ),
     ],
 )
 def test_a_file_that_is_not_a_suite_is_rejected_with_the_format(name: str, content: bytes, why: str) -> None:

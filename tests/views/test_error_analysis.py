@@ -52,7 +52,7 @@ def test_scores_and_wrong_labels_of_the_reviews_are_found(reviews: Any) -> None:
     doubtful = {row["text"] for row in reviews.rows if row["doubtful"]}
     assert len(planted) == 8 and planted <= doubtful <= planted | {"Well, the bakery was as always."}
     assert sum(bool(row["repeats"]) for row in reviews.rows) == 1
-    for words in ("rows with a number: 50 % of 60", "9 labels are doubtful", "too sure", "temperature of 4."):
+    for words in ("Rows with a number: 50 % of 60", "9 labels are doubtful", "too sure", "temperature of 4."):
         assert words in reviews.said
 
 
@@ -109,7 +109,7 @@ def test_cut_texts_are_read_and_counted(tiny: Tiny) -> None:
     result = compute.run(ours, rows=list(enumerate(rows, 1)))
     [cut] = result.named
     assert cut.kind == "cut" and cut.rows == tuple(range(12)) and cut.right == 0
-    assert "rows longer than is read: 0 % of 12" in Bert(ours).error_analysis(rows=rows).said
+    assert "Rows longer than is read: 0 % of 12" in Bert(ours).error_analysis(rows=rows).said
 
 
 def test_a_taught_classifier_is_a_checkpoint_too() -> None:

@@ -215,7 +215,7 @@ def test_an_unusable_row_is_named_and_the_others_are_scored(mini: Checkpoint, ba
 
 
 def test_columns_of_no_known_kind_of_suite_are_rejected(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a suite\. Wanted: good and bad"):
+    with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a view\. .* Suite good and bad"):
         run(mini, [{"name": "a", "x": "b"}])
     with pytest.raises(ExplorerError, match="are no longer stored"):
         suite.run(mini, options=Options(rows="0" * 24))

@@ -157,7 +157,9 @@ def wilson(share: float, count: int) -> tuple[float, float]:
         return 0.0, 1.0
     middle = (share + Z_95**2 / (2 * count)) / (1 + Z_95**2 / count)
     half = Z_95 / (1 + Z_95**2 / count) * sqrt(share * (1 - share) / count + Z_95**2 / (4 * count**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    low = 0.0 if share == 0 else max(0.0, middle - half)  # exactly, as rounding may miss the ends
+    high = 1.0 if share == 1 else min(1.0, middle + half)
+    return low, high
 
 
 def sample_size_warning(count: int, words: str, *, is_share: bool) -> str:

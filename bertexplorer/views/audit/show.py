@@ -57,12 +57,13 @@ def draw(result: Audit) -> Figure:
     if result.shattered:
         words = []
         for shattered in result.shattered[:WORDS]:
-            text = count(shattered.pieces, "piece")
+            is_unknown = shattered.pieces < SHATTERED
+            text = "unknown" if is_unknown else count(shattered.pieces, "piece")
             if shattered.times > 1:
                 text = f"{text}, {shattered.times:,} times"
             door = {"view": "tokenization", "text": shattered.word}
             words.append(Bar(shattered.word, shattered.pieces, text, door=door))
-        panels.append(Panel([Bars(words)], title="Words that are shattered"))
+        panels.append(Panel([Bars(words)], title="Words that are shattered or unknown"))
     if len(result.scripts) > 1:
         scripts = []
         for script in result.scripts[:SCRIPTS]:
@@ -93,9 +94,11 @@ def say(result: Audit) -> str:
             f"It reads {result.limit:,} tokens of a text, and the longest has {result.longest:,}; of a text "
             f"that is cut, {percent(lost)} is not read on average."
         )
-    sentences.append(
-        f"A word has {decimal(result.pieces)} pieces on average, and {share(result.unknown)} of the tokens are unknown."
-    )
+    unknown = f"{share(result.unknown)} of the tokens are unknown"
+    if result.pieces:
+        sentences.append(f"A word has {decimal(result.pieces)} pieces on average, and {unknown}.")
+    else:
+        sentences.append(f"The texts have no words, and {unknown}.")
     if result.shattered:
         named = join_names([quote(clip(shattered.word, 20)) for shattered in result.shattered[:3]])
         sentences.append(f"In {SHATTERED} pieces or more, or unknown, are words such as {named}.")

@@ -235,8 +235,8 @@ def say_slices(result: ErrorAnalysis) -> list[str]:
         return [f"No kind of rows is wrong more often than the others by more than chance ({compared} compared)."]
     first, *rest = result.named
     sentences = [
-        f"Worse than the others are {phrase(first)}: {share(first.right)} of {len(first.rows):,} are right, of the "
-        f"others {share(first.others)} ({format_p(first.p)}, {count(len(result.slices), 'kind')} compared)."
+        f"{capital(phrase(first))}: {share(first.right)} of {len(first.rows):,} are right, against "
+        f"{share(first.others)} of the others ({format_p(first.p)}, {count(len(result.slices), 'kind')} compared)."
     ]
     if rest:
         named = [f"{phrase(part)} ({share(part.right)} of {len(part.rows):,})" for part in rest]
@@ -270,7 +270,7 @@ def say_calibration(result: ErrorAnalysis) -> list[str]:
         sentences.append(
             f"Logits divided by a temperature of {decimal(temperature.value)} lower the log loss by "
             f"{decimal(temperature.gain)} of {decimal(calibration.log_loss)} nats, and the calibration error to "
-            f"{share(temperature.error)}, on rows that did not choose it."
+            f"{share(temperature.error)}, on held-out rows."
         )
     else:
         sentences.append("No temperature lowers the log loss by more than chance.")

@@ -388,5 +388,11 @@ function sayOutcome({ kind, answers: [best], layers, tokens, followed }) {
   const settled = layers[0].answer
     ? layers.findLastIndex((part) => part.answer.token !== layers.at(-1).answer.token) + 1
     : 0;
-  return `${quote(best.token)} comes out (${percent(best.probability)})${settled ? `; it is the first answer from layer ${settled + 1} on` : ""}.`;
+  let since = "";
+  if (settled) {
+    const isLast = settled + 1 === layers.length;
+    const where = isLast ? "only in the last layer" : `from layer ${settled + 1} on`;
+    since = `; it is the first answer ${where}`;
+  }
+  return `${quote(best.token)} comes out (${percent(best.probability)})${since}.`;
 }

@@ -314,4 +314,6 @@ def say_outcome(result: ForwardPass) -> str:
     outcome = f"{quote(best.token)} comes out ({measure(best.probability, result.scored)})"
     if not result.settled:  # only the last layer is read, or all layers agree
         return f"{outcome}."
+    if result.settled + 1 == len(result.layers):
+        return f"{outcome}; it is the first answer only in the last layer."
     return f"{outcome}; it is the first answer from layer {result.settled + 1} on."

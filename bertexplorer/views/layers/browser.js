@@ -203,9 +203,9 @@ export function say({ layers, followed, otherMasks, settled, subject }) {
   const first = layers[0],
     last = layers.at(-1),
     [final] = last.candidates;
-  const start = settled
-    ? `stays the first choice from layer ${settled} of ${layers.length - 1} on`
-    : "is the first choice from the input on";
+  let start = `stays the first choice from layer ${settled} of ${layers.length - 1} on`;
+  if (settled === 0) start = "is the first choice from the input on";
+  else if (settled === layers.length - 1) start = "becomes the first choice only in the last layer";
   const told = followed
     .filter((word) => word.id !== final.id || !settled)
     .slice(0, 2)

@@ -151,6 +151,8 @@ def say(result: Layers) -> str:
     # 1. From which layer on the final answer is the first choice.
     if result.settled == 0:
         since = "is the first choice from the input on"
+    elif result.settled == len(result.layers) - 1:
+        since = "becomes the first choice only in the last layer"
     else:
         since = f"stays the first choice from layer {result.settled} of {len(result.layers) - 1} on"
     sentences = [

@@ -97,7 +97,7 @@ def say(result: NotFound) -> str:
     causes = []
     for cause in (*CAUSES, UNEXPLAINED):
         if result.count(cause):
-            causes.append(f"{result.count(cause):,} {cause}")
+            causes.append(f"{cause} ({result.count(cause):,})")
     if causes:
         sentences.append(f"Causes of the misses: {join_names(causes)}.")
     if len(result.misses) < queries - result.found:

@@ -42,6 +42,7 @@ const MAX_LINES = 300,
 const BINS = 40,
   NUMBERED = 12; // words of a side up to which cells show their numbers
 const FEW = 4; // texts up to which cells show numbers of any size
+const LEAST_NAMED = 0.0005; // a smaller part of the similarity would be said to be 0
 const FAR = ["euclidean", "manhattan"]; // distances: the table has them with a minus
 const NAMES = {
   cosine: "cosine",
@@ -377,7 +378,7 @@ function sayGroup({ group, table }, isFar) {
 
 /** The pairs of words that add most, and what the cells are. */
 function sayParts({ matrix, rows: across, columns, pairs, measure }) {
-  const first = pairs.slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
+  const first = pairs.slice(0, 3).filter(([i, j]) => matrix[i][j] >= LEAST_NAMED);
   const best = first.map(
     ([i, j]) =>
       `${quote(clip(across[i].label))} with ${quote(clip(columns[j].label))} (${signed(matrix[i][j], 3)})`,

@@ -57,6 +57,7 @@ BINS = 40
 NUMBERED = 12  # words of a side up to which cells show their numbers
 FEW = 4  # texts up to which cells show numbers of any size
 OFF = 0.05  # of the similarity: a gap beyond it is too large
+LEAST_NAMED = 0.0005  # a smaller part of the similarity would be said to be 0
 FAR = ("euclidean", "manhattan")  # distances: the table has them with a minus
 NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "manhattan": "Manhattan distance"}
 
@@ -198,7 +199,7 @@ def say_words(result: SentenceSimilarity) -> str:
     names = []
     for i, j in result.pairs[:3]:
         value = float(result.matrix[i, j])
-        if value > 0:
+        if value >= LEAST_NAMED:
             first = quote(clip(result.rows[i].label))
             second = quote(clip(result.columns[j].label))
             names.append(f"{first} with {second} ({signed(value, 3)})")

@@ -96,13 +96,13 @@ def recognise(rows: Sequence[NumberedRow]) -> tuple[Kind, list[Case], list[RowPr
         named = [(line, name_columns(cells)) for line, cells in rows]
         return read_cases("minimal pairs", pair("good", "bad"), named)
     names = ", ".join(sorted(columns))[:200]
-    problem = f"The columns {names} are not those of a suite."
+    problem = f"The columns {names} are not those of a view."
     if len(columns) == 1:
-        problem = f"The column {names} alone does not make a suite."
+        problem = f"The column {names} alone is not enough for a view."
     raise ExplorerError(
-        f"{problem} Wanted: good and bad; stereotype and other; text and "
-        "answer; first, second and next; template and expect; or text and label. Not found reads query and passage, "
-        "Threshold text_a, text_b and label, Error analysis text and label."
+        f"{problem} Not found reads query and passage; Threshold text_a, text_b and label; Error analysis text and "
+        "label; Suite good and bad, stereotype and other, text and answer, first, second and next, template and "
+        "expect, or text and label."
     )
 
 

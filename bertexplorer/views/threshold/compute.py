@@ -53,7 +53,7 @@ class Options:
         "the same question"
     )
     least_precision: Annotated[
-        float, Option("Least precision", 0.0, 1.0, "of those that pass, the share that matches; 0: the best F1")
+        float, Option("Minimum precision", 0.0, 1.0, "of those that pass, the share that matches; 0: the best F1")
     ] = 0.0
     pooling: Annotated[Pooling, Option("A text's vector", info=OWN_INFO)] = "own"
     first_prompt: Annotated[
@@ -155,7 +155,7 @@ def run(
     left, right = strangers(pairs)
     unrelated = np.sort(compare(measure, first[left], second[right]))
 
-    # 2. The threshold, and how it does on pairs that did not choose it.
+    # 2. The threshold, and how it does on held-out pairs.
     matches = np.array([pair.match for pair in pairs])
     by_words = np.array([words_in_common(pair.first, pair.second) for pair in pairs])
     departs = departure(checkpoint, pooling, checkpoint.config.num_layers, lengths=measure != "cosine")
@@ -241,7 +241,7 @@ def rows(result: Threshold) -> list[dict[str, object]]:
 
 
 def summary_rows(result: Threshold) -> list[dict[str, object]]:
-    """The threshold; precision, recall and false alarms on pairs that did not choose it; each with its 95 %
+    """The threshold; precision, recall and false alarms on held-out pairs; each with its 95 %
     interval."""
     shares = {"precision": result.precision, "recall": result.recall, "unrelated that pass": result.false_alarms}
     low, high = result.interval or ("", "")

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer.answers.bootstrap import compare_paired
 from bertexplorer.charts.marks import Band, Bar, Bars, Figure, Histogram, Panel, Rule, Tone, key
-from bertexplorer.charts.style import clip, count, decimal, percent
+from bertexplorer.charts.style import clip, count, decimal, percent, share
 from bertexplorer.views.rows import LISTED, unusable_note, unusable_rows
 from bertexplorer.views.threshold.compute import Share, Threshold
 from bertexplorer.views.view import Example, View
@@ -78,7 +78,10 @@ def draw(result: Threshold) -> Figure:
             bar("recall", result.recall),
             bar("unrelated that pass", result.false_alarms),
         ]
-        panels.append(Panel([Bars(bars, high=1, unit="share")], "how it does on pairs that did not choose it"))
+        title = "how it does on held-out pairs"
+        if result.few:
+            title = "how it does on held-out pairs: too few to say"
+        panels.append(Panel([Bars(bars, high=1, unit="share")], title))
     return Figure(panels)
 
 
@@ -100,10 +103,10 @@ def similarities(
     return Panel(marks, f"{title}: {len(values):,}", NAMES[result.measure])
 
 
-def bar(name: str, share: Share) -> Bar:
+def bar(name: str, seen: Share) -> Bar:
     """A share with its interval."""
-    low, high = share.interval
-    return Bar(name, share.value, percent(share.value), hover=f"{share.right:,} of {share.count:,}", low=low, high=high)
+    low, high = seen.interval
+    return Bar(name, seen.value, share(seen.value), hover=f"{seen.right:,} of {seen.count:,}", low=low, high=high)
 
 
 def say(result: Threshold) -> str:
@@ -144,11 +147,11 @@ def say_threshold(result: Threshold) -> list[str]:
         sentences.append("The pairs are too few to say how it does on new ones: ten of each kind are wanted at least.")
     elif result.precision.count:
         sentences.append(
-            f"On pairs that did not choose it, {said(result.precision)} of those that pass match, and "
+            f"On held-out pairs, {said(result.precision)} of those that pass match, and "
             f"{said(result.recall)} of those that match pass."
         )
     else:
-        sentences.append("On pairs that did not choose it, none passes.")
+        sentences.append("On held-out pairs, none passes.")
     alarms = result.false_alarms
     if alarms.count:
         of_many = f"{10_000 * alarms.value:,.0f} of 10,000 passages (up to {10_000 * alarms.interval.high:,.0f})"
@@ -164,10 +167,10 @@ def number(result: Threshold, value: float) -> str:
     return decimal(abs(value) if result.measure in FAR else value, 3)
 
 
-def said(share: Share) -> str:
+def said(seen: Share) -> str:
     """A share with its interval, in a sentence."""
-    low, high = share.interval
-    return f"{percent(share.value)} ({percent(low)} to {percent(high)})"
+    low, high = seen.interval
+    return f"{share(seen.value)} ({share(low)} to {share(high)})"
 
 
 def compare(first: Threshold, second: Threshold) -> str:

@@ -128,6 +128,9 @@ def test_names_keep_what_tells_them_apart() -> None:
     cut = difference.distinct_names(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
     assert difference.distinct_names(["mini", "tiny"], 30) == ["mini", "tiny"]
+    pairs = ["A, B · The man went to the store. · Penguins", "candidate · The man went to the store. · Penguins fly."]
+    beside_others = difference.distinct_names([*pairs, f"{pairs[1][:-4]}swim."], 30)
+    assert len(set(beside_others)) == 3 and beside_others[1].endswith("fly.") and beside_others[2].endswith("swim.")
     keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
     message = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
     assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]

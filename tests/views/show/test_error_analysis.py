@@ -83,7 +83,7 @@ def test_the_sentence() -> None:
     for words in (
         "95 % of 40 rows",
         "always the same label would get 82 %",
-        "Worse than the others are rows with a number: 50 % of 20 are right, of the others 90 % (p = 0.002",
+        "Rows with a number: 50 % of 20 are right, against 90 % of the others (p = 0.002",
         "Among the rest, so are rows with “",
         "It is too sure:",
         "a temperature of 2.00 lower the log loss by 0.10 of 0.70 nats",

@@ -90,7 +90,8 @@ def test_the_sentence_mentions_what_is_special(change: dict[str, Any], words: st
 def test_a_layer_settles_the_answer() -> None:
     parts = list(hand().layers)
     first = replace(parts[0], answer=Candidate("rome", 5, 0.1, 1))
-    assert "it is the first answer from layer 2 on." in figure.say(hand(layers=(first, parts[1])))
+    assert "it is the first answer only in the last layer." in figure.say(hand(layers=(first, parts[1])))
+    assert "it is the first answer from layer 2 on." in figure.say(hand(layers=(first, parts[1], parts[1])))
 
 
 def test_a_page_of_its_own_makes_no_request_and_runs_no_text() -> None:

@@ -64,6 +64,10 @@ def test_the_sentence_describes_how_the_answer_develops() -> None:
     assert sentence.startswith(
         f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone"
     )
+    every = layers().layers
+    before = replace(every[2], candidates=every[1].candidates)
+    last = figure.say(replace(layers(), layers=(*every[:2], before, every[3])))
+    assert last.startswith(f"“{EVIL}” becomes the first choice only in the last layer and ends at 50 %")
     assert "would have put “first0” first" in sentence
     assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
     assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence

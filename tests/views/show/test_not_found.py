@@ -43,7 +43,7 @@ def test_the_sentence_counts_and_says_what_was_left_out() -> None:
     for words in (
         "1 of 3 queries",
         "50 %",
-        "1 words and 1 not explained",
+        "words (1) and not explained (1)",
         "2 passages cannot",
         "line 7 has no passage",
     ):
