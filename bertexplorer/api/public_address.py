@@ -28,8 +28,8 @@ def unreachable(settings: Settings, url: URL, trouble: str, rest: str) -> str:
     "Phones cannot join yet"; *rest*: what stays."""
     if settings.local:
         return (
-            f"{trouble}: only this computer can reach the page. Stop it, and start it again with --host 0.0.0.0 and an "
-            f"access code in BERTEXPLORER_CODE. {rest}"
+            f"{trouble}: only this computer can reach the page. Stop the app, and start it again with "
+            f"--host 0.0.0.0 and an access code in BERTEXPLORER_CODE. {rest}"
         )
     if settings.loopback and url.hostname in OWN_NAMES:
         name = f" as {settings.hosts[0]}" if settings.hosts else " by its public name"

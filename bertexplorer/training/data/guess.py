@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bertexplorer.training.data.rows import ColumnSpec, Row, Table, cell_text
+from bertexplorer.wording import counted
 
 FIRST = ("texta", "text1", "sentence1", "sentencea", "premise", "question1", "anchor", "question", "query", "first")
 SECOND = (
@@ -172,7 +173,7 @@ def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[s
         else:
             reason = BY_CONTENT.get(spec.kind, "")
         if FITS.get(spec.kind) is label_fit:
-            reason += f", {different_values(rows, column):,} different values"
+            reason += f", {counted(different_values(rows, column), 'different value')}"
             rivals = []
             for name in table.columns:
                 if name not in chosen.values() and label_fit([row.cells[name] for row in rows]):

@@ -255,7 +255,7 @@ function words({ matrix, rows: across, columns, measure }) {
   const names = (parts) => parts.map((part) => part.label);
   const unit = `, in hundredths of the ${ofWhat(measure)} (12 is 0.12)`;
   return {
-    title: `what each two words add${numbered ? unit : ""}`,
+    title: `what each pair of words adds${numbered ? unit : ""}`,
     marks: [
       {
         kind: "cells",
@@ -385,7 +385,7 @@ function sayParts({ matrix, rows: across, columns, pairs, measure }) {
   );
   return (
     `${best.length ? `Of the words, most is added by ${joinNames(best)}.` : "No two words add to it."} ` +
-    `The cells sum to the ${ofWhat(measure)} exactly. “special” is the special tokens together. They are of the last layer, whose ` +
-    "tokens have read each other, so they say where the similarity is, not which word brought it there."
+    `The cells sum to the ${ofWhat(measure)} exactly. “special” is the special tokens together. The tokens are those of the ` +
+    "last layer, which have read each other: the cells say where the similarity is, not which word brought it there."
   );
 }

@@ -92,7 +92,7 @@ def words(result: SentenceSimilarity) -> Panel:
         hover=hover,
         tokens=True,
     )
-    title = "what each two words add"
+    title = "what each pair of words adds"
     if numbered:
         total = "dot product" if result.measure == "dot" else "cosine"
         title = f"{title}, in hundredths of the {total} (12 is 0.12)"
@@ -217,8 +217,8 @@ def say_sum(result: SentenceSimilarity) -> str:
         if any(part.label == MARKS for part in result.rows):
             sentences.append(f"“{MARKS}” is the special tokens together.")
         sentences.append(
-            "They are of the last layer, whose tokens have read each other, so they say where the similarity is, not "
-            "which word brought it there."
+            "The tokens are those of the last layer, which have read each other: the cells say where the similarity "
+            "is, not which word brought it there."
         )
         return " ".join(sentences)
     # 2. Integrated gradients, whose sum misses the total.
