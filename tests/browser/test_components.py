@@ -143,7 +143,8 @@ def test_in_a_frame_of_another_host_below_a_path(browser: Browser) -> None:
             frame.locator("bx-view textarea").first.fill("The cat [MASK].")
             expect(frame.locator("bx-view").first).to_contain_text("the app does not answer")
             running.enter_context(started(FRAMED, port=int(address.split(":")[2].strip("/"))))
-            expect(frame.locator("bx-view textarea").first).to_have_value(re.compile("^The animal"))  # gradio reloads
+            text = frame.locator("bx-view textarea").first
+            expect(text).to_have_value(re.compile("^The animal"), timeout=150_000)  # once gradio reloads the page
             expect(frame.locator(".marks")).to_have_count(2)
             frame.locator("bx-view textarea").first.fill("The [MASK] barked.")
             expect(frame.get_by_text("the first of 10 rows has “dogs”").first).to_be_visible()
