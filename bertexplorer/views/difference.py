@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, StyledWords, TextLines, Tick
+from bertexplorer.charts.marks import Bar, Bars, Figure, Mark, Panel, StyledWords, TextLines, Tick
 from bertexplorer.charts.style import clip, share
 from bertexplorer.views.protocols import (
     Aligning,
@@ -64,7 +64,14 @@ def draw(
             [StyledWords("|", "orange"), StyledWords(f" {second_name}")],
         ]
     )
-    return Figure([Panel([Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend])])
+    marks: list[Mark] = [Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend]
+    is_score = any(getattr(result, "scored", False) for result in (first, second))
+    return Figure([Panel(marks, title_of("score" if is_score else analysis.MEASURE))])
+
+
+def title_of(measure: str) -> str:
+    """What is compared, by the name of its column."""
+    return "what differs most" if measure == "value" else f"what differs most: {measure.replace('_', ' ')}"
 
 
 def most_different(
