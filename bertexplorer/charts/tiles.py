@@ -28,7 +28,9 @@ def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tup
     large = shade.repeat(scale, axis=2).repeat(scale, axis=3)
     gap = max(2, large.shape[3] // 24)
     framed = np.pad(large, ((0, 0), (0, 0), (0, gap), (0, gap)))
-    return png(framed.transpose(0, 2, 1, 3).reshape(len(framed) * framed.shape[2], -1)), step
+    layers, heads, down, across = framed.shape
+    picture = framed.transpose(0, 2, 1, 3).reshape(layers * down, heads * across)
+    return png(picture), step
 
 
 def pixels(values: Float[np.ndarray, "l h r c"]) -> int:

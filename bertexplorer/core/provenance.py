@@ -30,10 +30,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     if absent:
         heads = f"{heads} (absent: {', '.join(absent)})"
     licence = checkpoint.licence
-    if not licence and checkpoint.name in BY_NAME:
-        licence = BY_NAME[checkpoint.name].licence
-    elif not licence:
-        licence = "not stated"
+    if not licence:
+        licence = BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"
     facts = {
         "Family": checkpoint.family,
         "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",

@@ -114,7 +114,8 @@ def describe_prediction(block: Block, facts: grading.Facts) -> str:
 
 
 def describe_number(block: Block, facts: grading.Facts) -> str:
-    """Describe the answer. Raises ExplorerError for a tolerance or a range that is not a number."""
+    """Describe the answer. Raises ExplorerError for a tolerance or a range that is not a number, for a tolerance below
+    0, and for a range that holds no number."""
     key = grading.number_key(block, facts)
     if grading.tolerance(block, key) < 0:
         given = block.fields["tolerance"]

@@ -107,10 +107,10 @@ def share_layers(family: Family, heads: nn.ModuleDict) -> None:
 def to_published(family: Family, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
     """Published name -> [(part, our name)], for writing. If names share a layer, only the first is listed. Raises
     ValueError for a name that the family does not publish."""
-    groups: dict[str, dict[int, str]] = {}
+    ours_by_part: dict[str, dict[int, str]] = {}  # published name -> part -> our name
     for name in ours:
         source = source_of(family, name)
         if source is None:
             raise ValueError(f"{family.MODEL_TYPES[0]} has no published name for {name}; it cannot be saved.")
-        groups.setdefault(source.name, {}).setdefault(source.part, name)
-    return {name: sorted(parts.items()) for name, parts in groups.items()}
+        ours_by_part.setdefault(source.name, {}).setdefault(source.part, name)
+    return {published: sorted(parts.items()) for published, parts in ours_by_part.items()}

@@ -117,8 +117,10 @@ def draw_steps(fig: Chart, mark: Lines, reach: float, domain: list[float], panel
     if mark.steps:
         count = len(mark.steps)
         every = 1 if count <= FEW else 6
-        ticks = kit.ticks([safe(step) for step in mark.steps], step=every)
-        fig.update_xaxes({**kit.layer_axis(count, 1), **ticks, "domain": domain}, **panel)
+        axis = kit.layer_axis(count, 1)  # with room beside the outermost steps
+        axis |= kit.ticks([safe(step) for step in mark.steps], step=every)
+        axis["domain"] = domain
+        fig.update_xaxes(axis, **panel)
         return
     form = {"tickformat": ".0%"} if mark.at_unit == "share" else {}
     fig.update_xaxes(range=[-0.02 * reach, REACH * reach], domain=domain, fixedrange=True, nticks=6, **form, **panel)
