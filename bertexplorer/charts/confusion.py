@@ -11,7 +11,8 @@ MAX_LABELS = 40  # labels to draw
 
 
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Figure:
-    """The confusion matrix; a press on a cell opens its rows."""
+    """The confusion matrix of the first MAX_LABELS labels; a press on a cell opens its rows. *counts*: how often each
+    label, in the order of the rows, was predicted as each."""
     return Figure([panel(labels[:MAX_LABELS], counts, doors=True)])
 
 
@@ -23,20 +24,32 @@ def panel(labels: Sequence[str], counts: Sequence[Sequence[int]], *, doors: bool
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
     text = []
     hover = []
-    leads = []
+    leads_to = []
     for i, numbers in enumerate(table.tolist()):
         text.append([f"{number:,}" for number in numbers])
         pairs = zip(labels, numbers, strict=True)
         hover.append([f"{labels[i]}, predicted as {predicted}: {number:,}" for predicted, number in pairs])
-        leads.append([{"set": {"gold": i, "predicted": j}} for j in range(size)])
-    cells = Cells(labels, labels, shares.tolist(), "root", 0, 1, text, hover, leads if doors else ())
+        if doors:
+            leads_to.append([{"set": {"gold": i, "predicted": j}} for j in range(size)])
+    cells = Cells(
+        rows=labels,
+        columns=labels,
+        values=shares.tolist(),
+        palette="root",
+        low=0,
+        high=1,
+        text=text,
+        hover=hover,
+        doors=leads_to,
+    )
     return Panel([cells], "a row for each correct label, a column for each predicted one")
 
 
 def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """The number of right answers, and the most common mistake."""
     table = np.asarray(counts)
-    right, total = int(np.trace(table)), int(table.sum())
+    right = int(np.trace(table))
+    total = int(table.sum())
     if right == total:
         return f"All {total:,} are right."
     return f"{right:,} of {total:,} are right. {mistake(labels, counts)}."
@@ -46,6 +59,6 @@ def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """The most common mistake; there must be at least one."""
     table = np.asarray(counts)
     wrong = table - np.diag(np.diag(table))
-    gold, predicted = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    gold, predicted = np.unravel_index(wrong.argmax(), wrong.shape)
     times = count(int(wrong.max()), "time")
     return f"The commonest mistake: “{labels[gold]}” taken for “{labels[predicted]}”, {times}"

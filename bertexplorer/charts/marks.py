@@ -377,7 +377,7 @@ class Figure:
 def plain(part: Any) -> Any:
     """*part* as dicts and lists, without the fields at their defaults."""
     if isinstance(part, (list, tuple)):
-        return [plain(one) for one in part]
+        return [plain(item) for item in part]
     if not hasattr(part, "__dataclass_fields__"):
         return part
     entries = {"kind": part.kind} if hasattr(part, "kind") else {}

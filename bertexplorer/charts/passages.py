@@ -20,11 +20,17 @@ def passages_panel(
 ) -> marks.Panel:
     """The panel of *passages*. *first*: the first text; *low*, *high*: the ends of the scale, else those of the
     values."""
-    both = {"text": first, "set": {"others": " | ".join(passage.text for passage in passages)}}
+    others = " | ".join(passage.text for passage in passages)
     bars = []
     for rank, passage in enumerate(passages, 1):
-        tone: marks.Tone = "blue" if passage.own else "pale"
-        hover, door = f"{passage.text}: {passage.number}", {**both, "pair": passage.text}
-        bars.append(marks.Bar(f"{rank}. {passage.text}", passage.value, passage.number, tone, hover, door))
+        bar = marks.Bar(
+            label=f"{rank}. {passage.text}",
+            value=passage.value,
+            text=passage.number,
+            tone="blue" if passage.own else "pale",
+            hover=f"{passage.text}: {passage.number}",
+            door={"text": first, "set": {"others": others}, "pair": passage.text},
+        )
+        bars.append(bar)
     title = "the second text and the others, best first; press one to open it"
     return marks.Panel([marks.Bars(bars, low, high, above=True)], title)

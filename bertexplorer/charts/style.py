@@ -8,11 +8,17 @@ from bertexplorer.wording import counted
 def percent(p: float) -> str:
     """A probability with sensible digits: 97 %, 3.2 %, 0.4 %, < 0.1 %."""
     share = 100 * p
+    if p >= 1:
+        return "100 %"
     if share >= 99.95:
-        return "> 99.9 %" if p < 1 else "100 %"
+        return "> 99.9 %"
+    if share >= 99:
+        return f"{share:.1f} %"
     if share >= 9.95:
-        return f"{share:.0f} %" if share < 99 else f"{share:.1f} %"
-    return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+        return f"{share:.0f} %"
+    if share >= 0.1:
+        return f"{share:.1f} %"
+    return "< 0.1 %"
 
 
 def share(value: float) -> str:
@@ -37,26 +43,40 @@ def name_answer(answer: str) -> str:
 
 def begin(answer: str) -> str:
     """The words before the number of an answer: “good” has, or the cosine is."""
-    return f"{name_answer(answer)} {'is' if answer == 'cosine' else 'has'}"
+    verb = "is" if answer == "cosine" else "has"
+    return f"{name_answer(answer)} {verb}"
 
 
 def clip(text: str, length: int = 24) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """*text* cut to *length* characters, of which the last is then "…"."""
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"
 
 
 def excerpt(sentence: str, start: int, end: int, length: int) -> str:
-    """*sentence* cut to at most *length* characters, with the part from *start* to *end* in the middle."""
+    """*sentence* cut to at most *length* characters and "…" on each side that is cut, with the characters from *start*
+    to before *end* in the middle."""
     if len(sentence) <= length:
         return sentence
-    first = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
+    room = length - (end - start)
+    first = max(0, min(start - room // 2, len(sentence) - length))
     last = min(len(sentence), first + length)
-    # not in the middle of a word, if that leaves one beside the part
-    before, after = sentence.find(" ", first, start - 1), sentence.rfind(" ", end + 1, last)
+
+    # Not in the middle of a word, if that leaves one beside the part.
+    before = sentence.find(" ", first, start - 1)
     if first and before >= 0:
         first = before + 1
+    after = sentence.rfind(" ", end + 1, last)
     if last < len(sentence) and after >= 0:
         last = after
-    return ("…" if first else "") + sentence[first:last].strip() + ("…" if last < len(sentence) else "")
+
+    cut = sentence[first:last].strip()
+    if first:
+        cut = f"…{cut}"
+    if last < len(sentence):
+        cut = f"{cut}…"
+    return cut
 
 
 def decimal(value: float, digits: int = 2) -> str:
@@ -72,9 +92,13 @@ def signed(value: float, digits: int = 2) -> str:
 
 def log_probability(value: float) -> str:
     """A log-probability; one near 0 with a third digit, because only certainty is 0."""
+    if value >= 0:
+        return "0"
     if value > -0.0005:
-        return "> −0.001" if value < 0 else "0"
-    return decimal(value, 2 if value <= -0.005 else 3)
+        return "> −0.001"
+    if value > -0.005:
+        return decimal(value, 3)
+    return decimal(value, 2)
 
 
 def count(number: int, noun: str) -> str:
@@ -83,6 +107,7 @@ def count(number: int, noun: str) -> str:
 
 
 def layer_name(layer: int) -> str:
+    """The input, which is layer 0, or layer 1, layer 2, …"""
     return f"layer {layer}" if layer else "input"
 
 
@@ -92,15 +117,20 @@ def capital(text: str) -> str:
 
 
 def beyond_limit(tokens: int) -> list[str]:
-    """A sentence about *tokens* that the checkpoint did not read, if there are any."""
+    """A sentence about the number of *tokens* that the checkpoint did not read, or no sentence if it is 0."""
+    if not tokens:
+        return []
     verb = "was" if tokens == 1 else "were"
-    return [f"{count(tokens, 'token')} beyond the checkpoint's limit {verb} not read."] if tokens else []
+    return [f"{count(tokens, 'token')} beyond the checkpoint's limit {verb} not read."]
 
 
 def shortened_pairs(pairs: int) -> list[str]:
-    """A sentence about *pairs* of texts that the checkpoint did not read to the end, if there are any."""
+    """A sentence about the number of *pairs* of texts that the checkpoint did not read to the end, or no sentence if it
+    is 0."""
+    if not pairs:
+        return []
     verb = "was" if pairs == 1 else "were"
-    return [f"{count(pairs, 'pair')} {verb} longer than the checkpoint reads and cut."] if pairs else []
+    return [f"{count(pairs, 'pair')} {verb} longer than the checkpoint reads and cut."]
 
 
 def unlike_uncertainties(first: float, second: float) -> str:
@@ -114,10 +144,14 @@ def unlike_uncertainties(first: float, second: float) -> str:
 
 
 def only_first_mask(other_masks: int) -> list[str]:
-    """A sentence about masks that the view does not cover, if there are any."""
-    return [f"This is about the first of {other_masks + 1} masks."] if other_masks else []
+    """A sentence about the number of masks that the view does not cover, or no sentence if it is 0."""
+    if not other_masks:
+        return []
+    return [f"This is about the first of {other_masks + 1} masks."]
 
 
 def join_names(names: Sequence[str]) -> str:
-    """a, b and c."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    """a, b and c; "" without names."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

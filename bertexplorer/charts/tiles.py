@@ -28,7 +28,9 @@ def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tup
     large = shade.repeat(scale, axis=2).repeat(scale, axis=3)
     gap = max(2, large.shape[3] // 24)
     framed = np.pad(large, ((0, 0), (0, 0), (0, gap), (0, gap)))
-    return png(framed.transpose(0, 2, 1, 3).reshape(len(framed) * framed.shape[2], -1)), step
+    layers, heads, down, across = framed.shape
+    picture = framed.transpose(0, 2, 1, 3).reshape(layers * down, heads * across)
+    return png(picture), step
 
 
 def pixels(values: Float[np.ndarray, "l h r c"]) -> int:
@@ -37,19 +39,23 @@ def pixels(values: Float[np.ndarray, "l h r c"]) -> int:
 
 
 def pool(values: Float[np.ndarray, "..."], step: int, axis: int) -> Float[np.ndarray, "..."]:
-    """The largest of each *step* neighbours along *axis*."""
-    return values if step == 1 else np.maximum.reduceat(values, np.arange(0, values.shape[axis], step), axis=axis)
+    """The largest of each *step* neighbours along *axis*, of which the last may be fewer."""
+    if step == 1:
+        return values
+    return np.maximum.reduceat(values, np.arange(0, values.shape[axis], step), axis=axis)
 
 
 def png(shades: UInt8[np.ndarray, "y x"]) -> str:
     """A PNG with a palette: 0 is transparent, 1 to SHADES run from light to dark blue."""
-    picture, file = Image.fromarray(shades), BytesIO()
+    picture = Image.fromarray(shades)
     picture.putpalette(palette())
+    file = BytesIO()
     picture.save(file, "PNG", transparency=0, bits=8)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def palette() -> bytes:
+    """Three bytes a colour: black, which is drawn as transparent, and SHADES from light to dark blue."""
     places, names = zip(*cast(list[tuple[float, str]], BLUE), strict=True)
     colours = np.array([ImageColor.getrgb(name) for name in names])
     channels = [np.interp(np.linspace(0, 1, SHADES), places, colours[:, i]) for i in range(3)]

@@ -31,7 +31,7 @@ from bertexplorer.store.trained import SavedCheckpoint
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS
 from bertexplorer.views.protocols import Alternatives, Colouring, Drawing, Page, Tabular, ViewResult
-from bertexplorer.views.view import Example
+from bertexplorer.views.view import Example, View
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -67,9 +67,8 @@ def with_example(example: Example, state: State) -> State:
     options: Mapping[str, Any] = {**DEFAULTS[state.view], **example.options}
     if not VIEWS[state.view].text:
         return replace(state, options=options)
-    return replace(
-        state, text=example.text, pair=example.pair, hidden=(), picked=read_spans(example.picked), options=options
-    )
+    picked = read_spans(example.picked)
+    return replace(state, text=example.text, pair=example.pair, hidden=(), picked=picked, options=options)
 
 
 @dataclass(frozen=True)
@@ -114,35 +113,40 @@ class Answerer:
     def for_owner(self, owner: str) -> Answerer:
         """Return a copy for *owner* that finds the checkpoints of their runs and stores uploads as theirs."""
         personal = copy(self)
-        personal.registry, personal.owner = self.registry.for_owner(owner), owner
+        personal.owner = owner
+        personal.registry = self.registry.for_owner(owner)
         return personal
 
     def answer(self, state: State) -> Answer:
         """Compute the view of *state*. Errors become messages, and the typed text stays. Raises Busy if the work proves
         long and too many requests wait, and Stopped if nobody waits for the answer any more."""
-        encoding, checkpoint = None, None
+        checkpoint = None
+        encoding = None
         try:
+            # 1. The numbers.
             checkpoint = self.registry.get(state.checkpoint, state.precision)
             view = VIEWS[state.view]
             if view.text:
                 encoding = self.encode(checkpoint, state)
             result, took_ms = self.analyse_timed(checkpoint, state)
+            # 2. How they are shown, alone and beside those of others.
             module = view.figure
             colours = module.colours(result) if isinstance(module, Colouring) else None
             figure = module.draw(result)
             series = tuple(self.registry.series(state.checkpoint))
-            comparison = compare.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
-            others = comparison.others if comparison else ()
+            comparison = None
+            if state.compared:
+                comparison = compare.compare_answer(self.registry, state, result, self.analyse)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = None
             if isinstance(module, Tabular):
-                cases = {**module.cases(result, *(other for _, other in others)), "sides": [name for name, _ in others]}
+                cases = table_of_cases(module, result, comparison)
             return Answer(
                 state,
-                self.strip(checkpoint, encoding, state, colours),
-                figure,
-                module.say(result),
-                took_ms,
+                strip=self.strip(checkpoint, encoding, state, colours),
+                figure=figure,
+                said=module.say(result),
+                took_ms=took_ms,
                 checkpoint=checkpoint,
                 comparison=comparison,
                 height=height,
@@ -152,18 +156,26 @@ class Answerer:
         except (Busy, Stopped):
             raise
         except ExplorerError as error:
-            # another checkpoint of the series may answer
-            series = tuple(self.registry.series(state.checkpoint)) if checkpoint else ()
-            strip_json = self.strip(checkpoint, encoding, state)
-            return Answer(state, strip_json, error=str(error), missing=error.code, checkpoint=checkpoint, series=series)
+            series = ()
+            if checkpoint:  # another one of its training may answer
+                series = tuple(self.registry.series(state.checkpoint))
+            return Answer(
+                state,
+                strip=self.strip(checkpoint, encoding, state),
+                error=str(error),
+                missing=error.code,
+                checkpoint=checkpoint,
+                series=series,
+            )
         except Exception:
             message = unforeseen(log, "a view failed", view=state.view)
             strip_json = self.strip(checkpoint, encoding, state)
-            return Answer(state, strip_json, error=message, failed=True, checkpoint=checkpoint)
+            return Answer(state, strip=strip_json, error=message, failed=True, checkpoint=checkpoint)
 
     def encode(self, checkpoint: Checkpoint, state: State) -> Encoding:
         """Encode the text for the strip, with the first of each group of alternatives."""
-        analysis, text = VIEWS[state.view].analysis, state.as_text
+        analysis = VIEWS[state.view].analysis
+        text = state.as_text
         if not isinstance(analysis, Alternatives) or "{" not in text.first:
             return checkpoint.tokenizer.encode(text)
         encoding = checkpoint.tokenizer.encode(analysis.first(checkpoint, text))
@@ -176,24 +188,32 @@ class Answerer:
     def analyse_timed(self, checkpoint: Checkpoint, state: State) -> tuple[ViewResult, float]:
         """(the result of the view's analysis, the milliseconds that it took). It is kept with the passes of the
         checkpoint, so that an export, a comparison or a lesson does not compute it again."""
-        view, options = VIEWS[state.view], self.options(state)
+        view = VIEWS[state.view]
+        options = self.options(state)
         inputs: dict[str, Any] = {}
-        if view.upload and (key := getattr(options, view.upload)):
-            inputs[view.upload] = self.load_upload(view.upload, key).content
+        if view.upload:
+            key = getattr(options, view.upload)
+            if key:
+                inputs[view.upload] = self.load_upload(view.upload, key).content
         if "index" in view.needs:
             inputs["index"] = self.index
+
+        # 1. The result that is kept, if there is one.
         about = state.as_text if view.text else ""  # whatever is typed, a view without a text answers the same
         asked = ("result", state.view, about, options)
-        kept: tuple[ViewResult, float] | None = checkpoint.cache.peek(asked)
-        if kept is None:
-            started = time.perf_counter()
-            result = view.run(checkpoint, state.as_text, options, **inputs)
-            kept = result, 1000 * (time.perf_counter() - started)
-            num_bytes = size_of(result) + size_of(asked)
-            most = LARGEST_SLOW if view.slow else LARGEST_KEPT
-            if "index" not in view.needs and num_bytes <= most:  # an index changes
-                checkpoint.cache.get(asked, lambda: kept, lambda _: num_bytes)
-        return kept
+        timed: tuple[ViewResult, float] | None = checkpoint.cache.peek(asked)
+        if timed is not None:
+            return timed
+
+        # 2. A new one, which is kept if it is small enough and stays true: an index changes.
+        started = time.perf_counter()
+        result = view.run(checkpoint, state.as_text, options, **inputs)
+        timed = (result, 1000 * (time.perf_counter() - started))
+        num_bytes = size_of(result) + size_of(asked)
+        most = LARGEST_SLOW if view.slow else LARGEST_KEPT
+        if "index" not in view.needs and num_bytes <= most:
+            checkpoint.cache.get(asked, lambda: timed, lambda _: num_bytes)
+        return timed
 
     def load_upload(self, kind: str, key: str) -> Any:
         """The upload saved under *key*. The texts of uploaded rows are lines as well. Raises ExplorerError if it does
@@ -208,6 +228,7 @@ class Answerer:
         return uploads.save(content, name, self.owner)
 
     def options(self, state: State) -> Any:
+        """The settings of the view as its Options. Raises ExplorerError for a value that is not allowed."""
         return build(VIEWS[state.view].analysis.Options, dict(state.options))
 
     def strip(
@@ -227,13 +248,15 @@ class Answerer:
         text, pair = scrub(text), scrub(pair)
         if (text, pair) == (state.text, state.pair):
             return state
-        old = [self.prepared_text(state, side) for side in (0, 1)]
-        new = [self.prepared_text(replace(state, text=text, pair=pair), side) for side in (0, 1)]
-        hidden, picked = state.hidden, tuple(span for span in state.picked if span.side != TOKENS)
+        edited = replace(state, text=text, pair=pair)
+        hidden = state.hidden
+        picked = tuple(span for span in state.picked if span.side != TOKENS)
         for side in (0, 1):
-            hidden = shift_spans(hidden, side, old[side], new[side])
-            picked = shift_spans(picked, side, old[side], new[side])
-        return replace(state, text=text, pair=pair, hidden=hidden, picked=picked)
+            old = self.prepared_text(state, side)
+            new = self.prepared_text(edited, side)
+            hidden = shift_spans(hidden, side, old, new)
+            picked = shift_spans(picked, side, old, new)
+        return replace(edited, hidden=hidden, picked=picked)
 
     def prepared_text(self, state: State, side: int) -> str:
         """The text in which spans count characters. If the tokenizer cannot prepare it, the text as typed: the answer
@@ -252,12 +275,13 @@ class Answerer:
         position = next((p for p in encoding.masked if encoding.spans[p] == span), None)
         if position is None:
             return state
-        row = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
-        word = checkpoint.tokenizer.join([int(row.argmax())]).removeprefix("##")
+        log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
+        word = checkpoint.tokenizer.join([int(log_probs.argmax())]).removeprefix("##")
         old = encoding.texts[span.side]
         new = old[: span.start] + word + old[span.end :]
-        text, pair = (state.text, new) if span.side else (new, state.pair)
-        return self.with_edited_text(state, text, pair)
+        if span.side == 0:
+            return self.with_edited_text(state, new, state.pair)
+        return self.with_edited_text(state, state.text, new)
 
     def fetch(self, name: str) -> Iterator[str]:
         """Download the checkpoint *name*, and yield messages on the progress."""
@@ -270,49 +294,86 @@ class Answerer:
     def export(self, state: State, kind: str) -> tuple[str, str]:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.registry.get(state.checkpoint, state.precision)
-        view, own = VIEWS[state.view], self.origin(state, checkpoint)
-        title, uploads = own.title, self.uploads(state)
-        name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
-        if kind == "python":
-            origins = self.sides(state, checkpoint, lambda used, asked: self.origin(asked, used))
-            others = [origin for side, origin in origins if side.checkpoint]
-            notes = [
-                f"The {what} are an upload: {about} On another machine, give the path of your copy."
-                for what, about in uploads.items()
-            ]
-            return f"{name}.py", export.as_python(view, *own, others, notes)
-        sides, results = zip(*self.sides(state, checkpoint, self.analyse), strict=True)
-        checkpoints, compared = [side.checkpoint or checkpoint for side in sides], len(sides) > 1
+        own = self.origin(state, checkpoint)
+        uploads = self.uploads(state)
+        title = re.sub(r"[^A-Za-z0-9.-]+", "-", own.title)
+        name = f"{state.view}_{title}_{checkpoint.precision}"
+        match kind:
+            case "python":
+                return f"{name}.py", self.python_export(state, own, uploads)
+            case "csv":
+                return f"{name}.csv", self.csv_export(state, checkpoint)
+            case _:
+                return f"{name}.json", self.json_export(state, own, uploads)
+
+    def python_export(self, state: State, own: Origin, uploads: Mapping[str, str]) -> str:
+        """The program of an export. *own*: the origin of the answer to *state*; *uploads*: as from `uploads`."""
+        others = []
+        for side, checkpoint in self.sides(state, own.checkpoint, lambda checkpoint, _: checkpoint):
+            if side.checkpoint:
+                others.append(self.origin(side.state, checkpoint))
+        notes = []
+        for what, summary in uploads.items():
+            notes.append(f"The {what} are an upload: {summary} On another machine, give the path of your copy.")
+        return export.as_python(VIEWS[state.view], *own, others, notes)
+
+    def csv_export(self, state: State, checkpoint: Checkpoint) -> str:
+        """The rows of an export. The first row of each side says what made it."""
+        view = VIEWS[state.view]
+        sides = self.sides(state, checkpoint, self.analyse)
         rows: list[dict[str, object]] = []
-        for side, used, result in zip(sides, checkpoints, results, strict=True):
-            of_side = [{**({"side": side.name} if compared else {}), **row} for row in view.analysis.rows(result)]
-            if kind == "csv" and of_side:
-                of_side[0]["made_with"] = self.made_with(side, used)
-            rows += of_side
-        if kind == "csv":
-            return f"{name}.csv", as_csv(rows)
-        names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
+        for side, result in sides:
+            rows_of_side = named_rows(view, side, result, compared=len(sides) > 1)
+            if rows_of_side:
+                rows_of_side[0]["made_with"] = self.made_with(side, side.checkpoint or checkpoint)
+            rows += rows_of_side
+        return as_csv(rows)
+
+    def json_export(self, state: State, own: Origin, uploads: Mapping[str, str]) -> str:
+        """The rows and tables of an export. *own*, *uploads*: as in `python_export`."""
+        view = VIEWS[state.view]
+        answered = self.sides(state, own.checkpoint, self.analyse)
+        sides = [side for side, _ in answered]
+        results = [result for _, result in answered]
+        rows: list[dict[str, object]] = []
+        for side, result in answered:
+            rows += named_rows(view, side, result, compared=len(sides) > 1)
         tables = export.tables(view, results[0])
-        if compared:
-            tables = export.comparison_tables(view, names, results, checkpoints, at)
-        asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
-        return f"{name}.json", export.as_json(view, *asked)
+        if len(sides) > 1:
+            names = [side.name for side in sides]
+            checkpoints = [side.checkpoint or own.checkpoint for side in sides]
+            tables = export.comparison_tables(view, names, results, checkpoints, compare.own_index(sides))
+        return export.as_json(
+            view,
+            own.checkpoint,
+            own.text,
+            own.options,
+            rows,
+            title=own.title,
+            sources=uploads,
+            more=tables,
+        )
 
     def sides(
         self, state: State, checkpoint: Checkpoint, compute: Callable[[Checkpoint, State], T]
     ) -> list[tuple[compare.Side, T]]:
         """The sides of an export, each with what *compute* makes of it; only that of *state* if another has none, as in
         the view."""
-        own, result = compare.Side(self.registry.title(state.checkpoint), state), compute(checkpoint, state)
+        own = (compare.Side(self.registry.title(state.checkpoint), state), compute(checkpoint, state))
         if not state.compared:
-            return [(own, result)]
+            return [own]
         try:
-            sides = compare.comparison_sides(self.registry, state)
-            return [(side, compute(side.checkpoint, side.state) if side.checkpoint else result) for side in sides]
+            sides = []
+            for side in compare.comparison_sides(self.registry, state):
+                if side.checkpoint is None:
+                    sides.append((side, own[1]))
+                else:
+                    sides.append((side, compute(side.checkpoint, side.state)))
+            return sides
         except Busy:
             raise
-        except ExplorerError:
-            return [(own, result)]  # the view explains it
+        except ExplorerError:  # the view explains it
+            return [own]
 
     def origin(self, state: State, checkpoint: Checkpoint) -> Origin:
         """What the answer of *checkpoint* to *state* comes from."""
@@ -322,8 +383,12 @@ class Answerer:
     def uploads(self, state: State) -> dict[str, str]:
         """The files that the view reads: lines, rows or vectors -> a summary with the name of the file."""
         options = self.options(state)
-        keys = {name: getattr(options, name, "") for name in self.stores}
-        return {name: self.load_upload(name, key).summary for name, key in keys.items() if key}
+        summaries = {}
+        for kind in self.stores:
+            key = getattr(options, kind, "")
+            if key:
+                summaries[kind] = self.load_upload(kind, key).summary
+        return summaries
 
     def made_with(self, side: compare.Side, checkpoint: Checkpoint) -> str:
         """The origin of the rows of *side*, which a CSV has in the first of them. Comment lines at the head would be
@@ -332,3 +397,18 @@ class Answerer:
         if side.checkpoint and side.state.against != "another text":
             title = side.name
         return export.provenance_line(checkpoint, title)
+
+
+def table_of_cases(module: Tabular, result: ViewResult, comparison: compare.ComparedAnswer | None) -> dict[str, Any]:
+    """The table below a figure, with a column for each other side that a comparison has."""
+    others = comparison.others if comparison else ()
+    table = module.cases(result, *(other for _, other in others))
+    return {**table, "sides": [name for name, _ in others]}
+
+
+def named_rows(view: View, side: compare.Side, result: ViewResult, *, compared: bool) -> list[dict[str, object]]:
+    """The rows of one side of an export; if it is *compared* with others, each says which side it belongs to."""
+    rows = view.analysis.rows(result)
+    if compared:
+        return [{"side": side.name, **row} for row in rows]
+    return [dict(row) for row in rows]

@@ -49,17 +49,25 @@ def compare_answer(
     computes the result of another side."""
     try:
         sides = comparison_sides(registry, state)
-        results = [analyse(side.checkpoint, side.state) if side.checkpoint else result for side in sides]
-        return (
-            compare_pair(registry, state, sides, results) if len(sides) == 2 else compare_several(state, sides, results)
-        )
+        results = []
+        for side in sides:
+            if side.checkpoint is None:
+                results.append(result)
+            else:
+                results.append(analyse(side.checkpoint, side.state))
+        if len(sides) == 2:
+            return compare_pair(registry, state, sides, results)
+        return compare_several(state, sides, results)
     except Busy:
         raise
     except ExplorerError as error:
-        name = state.other if state.other and state.against.startswith("another") else state.against
+        name = state.against
+        if state.other and state.against.startswith("another"):
+            name = state.other
         if state.against == "another checkpoint":
-            name = ", ".join(map(registry.title, split_names(name)))
-        return ComparedAnswer(name, None, str(error), None, registry.title(state.checkpoint))
+            name = ", ".join(registry.title(part) for part in split_names(name))
+        own_title = registry.title(state.checkpoint)
+        return ComparedAnswer(name, figure=None, said=str(error), difference=None, own_title=own_title)
 
 
 def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
@@ -80,12 +88,19 @@ def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
         names = training_series(registry, state)
     if len(names) > MAX_SIDES:
         raise ExplorerError(f"{len(names)} checkpoints were named; {MAX_SIDES} fit side by side.")
-    return [
-        own
-        if name == state.checkpoint
-        else Side(registry.title(name), replace(state, checkpoint=name), registry.get(name, state.precision))
-        for name in names
-    ]
+    sides = []
+    for name in names:
+        if name == state.checkpoint:
+            sides.append(own)
+        else:
+            checkpoint = registry.get(name, state.precision)
+            sides.append(Side(registry.title(name), replace(state, checkpoint=name), checkpoint))
+    return sides
+
+
+def own_index(sides: Sequence[Side]) -> int:
+    """The index of the side of the checkpoint in use."""
+    return next(i for i, side in enumerate(sides) if side.checkpoint is None)
 
 
 def split_names(other: str) -> list[str]:
@@ -104,8 +119,10 @@ def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
         )
     if len(names) <= MAX_SIDES:
         return names
-    spread = {names[round(i * (len(names) - 1) / (MAX_SIDES - 2))] for i in range(MAX_SIDES - 1)} | {state.checkpoint}
-    return [name for name in names if name in spread]
+    selected = {state.checkpoint}
+    for i in range(MAX_SIDES - 1):  # from the first to the last, in even steps
+        selected.add(names[round(i * (len(names) - 1) / (MAX_SIDES - 2))])
+    return [name for name in names if name in selected]
 
 
 def compare_pair(
@@ -113,30 +130,39 @@ def compare_pair(
 ) -> ComparedAnswer:
     """Compare two sides: the other figure, and the difference of the two."""
     view = VIEWS[state.view]
-    own, other_side = sides if sides[0].checkpoint is None else sides[::-1]
-    result, other_result = results if sides[0].checkpoint is None else results[::-1]
+    own = own_index(sides)
+    other = 1 - own
+    name = sides[other].name
     checkpoint = registry.get(state.checkpoint, state.precision)
-    checkpoints = (checkpoint, other_side.checkpoint or checkpoint)
-    names = (own.name, other_side.name)
-    difference_figure = difference.draw_comparison(view.figure, view.analysis, result, other_result, names, checkpoints)
-    figure, said = view.figure.draw(other_result), view.figure.say(other_result)
+    difference_figure = difference.draw_comparison(
+        view.figure,
+        view.analysis,
+        results[own],
+        results[other],
+        names=(sides[own].name, name),
+        checkpoints=(checkpoint, sides[other].checkpoint or checkpoint),
+    )
+    figure = view.figure.draw(results[other])
+    said = view.figure.say(results[other])
     if isinstance(view.figure, Comparing):
-        said = f"{said} {view.figure.compare(result, other_result)}".strip()
-    title = registry.title(state.checkpoint)
-    if isinstance(figure, str):
+        said = f"{said} {view.figure.compare(results[own], results[other])}".strip()
+    own_title = registry.title(state.checkpoint)
+    if isinstance(figure, str):  # a document of its own
         said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
-        return ComparedAnswer(other_side.name, None, said, difference_figure, title)
-    return ComparedAnswer(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
+        return ComparedAnswer(name, None, said, difference_figure, own_title)
+    return ComparedAnswer(name, figure, said, difference_figure, own_title, others=((name, results[other]),))
 
 
 def compare_several(state: State, sides: Sequence[Side], results: Sequence[ViewResult]) -> ComparedAnswer:
-    """Compare any number of sides in one figure."""
+    """Compare any number of sides in one figure. Raises ExplorerError if the view has none for several."""
     view = VIEWS[state.view]
     if not isinstance(view.figure, ComparingSeveral):
         raise ExplorerError(f"{view.title} draws two checkpoints side by side. Name one; Suite draws several.")
-    own = next(i for i, side in enumerate(sides) if side.checkpoint is None)
+    own = own_index(sides)
     names = [side.name for side in sides]
     figure = view.figure.several(names, results, own, ordered=state.against == "its training")
     said = view.figure.say_several(names, results, own)
     others = tuple((names[i], result) for i, result in enumerate(results) if i != own)
-    return ComparedAnswer(f"{len(sides)} checkpoints", figure, said, None, names[own], others)
+    return ComparedAnswer(
+        f"{len(sides)} checkpoints", figure, said, difference=None, own_title=names[own], others=others
+    )

@@ -38,15 +38,14 @@ class Origin(NamedTuple):
 
 def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
     """The checkpoint, revision, precision and library versions that produced a number. *title*: the display name."""
-    return {
-        "checkpoint": checkpoint.name,
-        **({"called": title} if title not in ("", checkpoint.name) else {}),
-        "revision": checkpoint.revision,
-        "family": checkpoint.family,
-        "precision": checkpoint.precision,
-        "device": checkpoint.device.type,
-        **versions(),
-    }
+    facts = {"checkpoint": checkpoint.name}
+    if title not in ("", checkpoint.name):
+        facts["called"] = title
+    facts["revision"] = checkpoint.revision
+    facts["family"] = checkpoint.family
+    facts["precision"] = checkpoint.precision
+    facts["device"] = checkpoint.device.type
+    return facts | versions()
 
 
 def provenance_line(checkpoint: Checkpoint, title: str = "") -> str:
@@ -57,7 +56,10 @@ def provenance_line(checkpoint: Checkpoint, title: str = "") -> str:
 @cache
 def versions() -> dict[str, str]:
     """Python and the libraries that a number depends on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
+    numbers = {"python": platform.python_version()}
+    for library in LIBRARIES:
+        numbers[library] = version(library)
+    return numbers
 
 
 def as_json(
@@ -72,7 +74,7 @@ def as_json(
     said: Mapping[str, Any] = NONE,
 ) -> str:
     """The rows with what they come from and their provenance. *more*: further tables by their name; *said*:
-    the sentence and the notes."""
+    the sentence and the notes. Raises ValueError for a number that JSON does not have, such as NaN."""
     named = {setting: source or "given in Python" for setting, source in sources.items()}
     document = {
         "analysis": view.name,
@@ -87,22 +89,27 @@ def as_json(
 
 
 def tables(view: View, result: ViewResult) -> dict[str, list[dict[str, Any]]]:
-    """The tables of a result in addition to its rows, by their name."""
-    return view.analysis.tables(result) if isinstance(view.analysis, HasTables) else {}
+    """The tables of a result in addition to its rows, by their name; of most views there are none."""
+    if not isinstance(view.analysis, HasTables):
+        return {}
+    return view.analysis.tables(result)
 
 
 def comparison_tables(
     view: View, names: Sequence[str], results: Sequence[ViewResult], checkpoints: Sequence[Checkpoint], own: int = 0
 ) -> dict[str, list[dict[str, Any]]]:
-    """The tables of several results, each row with the side that it belongs to, and what the analysis compares."""
-    sides = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
+    """The tables of several results, each row with the side that it belongs to, and what the analysis compares. "sides"
+    is the provenance of each. *own*: the index of the result that the others are compared with."""
+    sides = []
+    for name, checkpoint in zip(names, checkpoints, strict=True):
+        sides.append({"side": name, **provenance(checkpoint)})
     tables_of_all: dict[str, list[dict[str, Any]]] = {"sides": sides}
     tables_of_each = [tables(view, result) for result in results]
     for table in tables_of_each[own]:
-        joined = []
-        for name, each in zip(names, tables_of_each, strict=True):
-            joined += [{"side": name, **row} for row in each[table]]
-        tables_of_all[table] = joined
+        rows = []
+        for name, tables_of_side in zip(names, tables_of_each, strict=True):
+            rows += [{"side": name, **row} for row in tables_of_side[table]]
+        tables_of_all[table] = rows
     if isinstance(view.analysis, HasComparisonTables):
         tables_of_all |= view.analysis.comparison_tables(names, results, own)
     return tables_of_all
@@ -120,34 +127,39 @@ def as_python(
 ) -> str:
     """A program that prints the same rows; it runs where the package is installed, or in its folder. *others*: the
     other sides of a comparison. *notes*: what the reader should know, as comments."""
-    origins = [Origin(checkpoint, text, options, title, sources), *others]
-    variables = ["bert", *(f"bert_{number}" for number in range(2, len(origins) + 1))]
-    pairs = [*zip(variables, origins, strict=True)]
-    calls = [f"{variable}.{call(view, origin)}" for variable, origin in pairs]
-    made = dict.fromkeys(provenance_line(each.checkpoint, " ".join(each.title.split())) for each in origins)
+    # 1. What it is made with, what it loads and what it calls, for each side.
+    made_with: list[str] = []
     missing: set[str] = set()
-    for each in origins:
-        missing |= {name for name, source in each.sources.items() if source == FROM_PYTHON}
-    return "\n".join(
-        [
-            *(f"# Made with {line}." for line in made),
-            "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE",
-            *(f"# {' '.join(note.split())}" for note in notes),
-            *(f"# It needs the {name} that were given in Python: define {name} first." for name in sorted(missing)),
-            "import os",
-            "import sys",
-            "",
-            "sys.path.insert(0, os.getcwd())",
-            "",
-            "import bertexplorer as bx",
-            "",
-            *(f"{variable} = {load_expression(origin.checkpoint)}" for variable, origin in pairs),
-            f"result = {calls[0]}" if len(calls) == 1 else f"result = bx.compare({', '.join(calls)})",
-            "for row in result.rows:",
-            "    print(row)",
-            "",
-        ]
-    )
+    loads = []
+    calls = []
+    for number, origin in enumerate([Origin(checkpoint, text, options, title, sources), *others], 1):
+        line = f"# Made with {provenance_line(origin.checkpoint, one_line(origin.title))}."
+        if line not in made_with:
+            made_with.append(line)
+        missing |= {name for name, source in origin.sources.items() if source == FROM_PYTHON}
+        variable = "bert" if number == 1 else f"bert_{number}"
+        loads.append(f"{variable} = {load_expression(origin.checkpoint)}")
+        calls.append(f"{variable}.{call(view, origin)}")
+
+    # 2. The program.
+    lines = [*made_with, "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE"]
+    for note in notes:
+        lines.append(f"# {one_line(note)}")
+    for name in sorted(missing):
+        lines.append(f"# It needs the {name} that were given in Python: define {name} first.")
+    lines += ["import os", "import sys", "", "sys.path.insert(0, os.getcwd())", ""]
+    lines += ["import bertexplorer as bx", "", *loads]
+    if len(calls) == 1:
+        lines.append(f"result = {calls[0]}")
+    else:
+        lines.append(f"result = bx.compare({', '.join(calls)})")
+    lines += ["for row in result.rows:", "    print(row)", ""]
+    return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """*text* on one line, so that it cannot end a comment."""
+    return " ".join(text.split())
 
 
 def call(view: View, origin: Origin) -> str:
@@ -159,8 +171,10 @@ def call(view: View, origin: Origin) -> str:
         arguments.append(repr(text.first))
         if text.second:
             arguments.append(repr(text.second))
-    spans_by_argument = {"mask": text.hidden, "pick": text.picked}
-    arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
+    if text.hidden:
+        arguments.append(f"mask={[tuple(span) for span in text.hidden]}")
+    if text.picked:
+        arguments.append(f"pick={[tuple(span) for span in text.picked]}")
     defaults = {field.name: field.default for field in dataclasses.fields(options)}
     values = settings(view, options, origin.sources)
     for setting, value in values.items():
@@ -174,9 +188,11 @@ def call(view: View, origin: Origin) -> str:
 def settings(view: View, options: Any, sources: Sources) -> dict[str, Any]:
     """The settings of *view*, with the *sources* of its file. What was given takes the place of what is built in, so
     the setting that chooses among that is left out."""
-    given = view.upload in sources or bool(getattr(options, view.upload or "", ""))
     values = {**dataclasses.asdict(options), **sources}
-    return {setting: value for setting, value in values.items() if not (given and setting == view.first)}
+    is_given = view.upload in sources or bool(getattr(options, view.upload or "", ""))
+    if is_given:
+        values.pop(view.first, None)
+    return values
 
 
 def load_expression(checkpoint: Checkpoint) -> str:

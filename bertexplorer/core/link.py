@@ -24,7 +24,8 @@ def opening_for(answerer: Answerer, checkpoint: str, opening: State) -> State:
         return opening
     examples = VIEWS[readout.view].examples
     fitting = [example for example in examples if example.kind == readout.kind]
-    return with_example([*fitting, *examples][0], replace(opening, view=readout.view))
+    example = fitting[0] if fitting else examples[0]
+    return with_example(example, replace(opening, view=readout.view))
 
 
 def restore_state(answerer: Answerer, query: Mapping[str, str], opening: State) -> tuple[State, str]:
@@ -34,9 +35,11 @@ def restore_state(answerer: Answerer, query: Mapping[str, str], opening: State) 
     everything else that the link names."""
     if query.get("checkpoint") and "view" not in query and "text" not in query:
         opening = opening_for(answerer, query["checkpoint"], opening)
-    view, notice = query.get("view", opening.view), ""
+    view = query.get("view", opening.view)
+    notice = ""
     if view not in VIEWS:
-        view, notice = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
+        notice = f"There is no view {view!r:.60}. Pick one of those shown."
+        view = opening.view
     if "checkpoint" not in query and opening.checkpoint == Settings().checkpoint:
         opening = replace(opening, checkpoint=VIEWS[view].checkpoint or opening.checkpoint)
     if "text" not in query:

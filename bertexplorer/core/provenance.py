@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def answer_provenance(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
-    """The checkpoint (named *title*), its precision and the time that the answer took; also the full provenance, which
-    a saved picture includes."""
+    """Two lines: "short", the checkpoint by its *title*, its precision and the milliseconds that the answer took, and
+    "whole", the full provenance, which a saved picture includes."""
     short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
     return {"short": short, "whole": provenance_line(checkpoint, title)}
 
@@ -26,40 +26,51 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     config = checkpoint.config
     present = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
     absent = [word for head, word in PRETRAINING_WORDS.items() if head not in checkpoint.heads]
-    items = {
+    heads = ", ".join(present) or "none"
+    if absent:
+        heads = f"{heads} (absent: {', '.join(absent)})"
+    licence = checkpoint.licence
+    if not licence:
+        licence = BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"
+    facts = {
         "Family": checkpoint.family,
         "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",
         "Size": f"{checkpoint.num_parameters / 1e6:,.1f} M parameters, {checkpoint.num_bytes / 1e6:,.0f} MB in memory",
-        "Heads": (", ".join(present) or "none") + (f" (absent: {', '.join(absent)})" if absent else ""),
-        "Licence": checkpoint.licence
-        or (BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"),
+        "Heads": heads,
+        "Licence": licence,
         "Revision": checkpoint.revision,
         "Runs in": f"{checkpoint.precision} on {checkpoint.device.type}",
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Longest text": f"{config.max_positions:,} tokens",
     }
-    if origin := convert.conversion_note(checkpoint.folder) or hub_cache.conversion_note(checkpoint.folder):
-        items["Weights"] = origin
+    origin = convert.conversion_note(checkpoint.folder) or hub_cache.conversion_note(checkpoint.folder)
+    if origin:
+        facts["Weights"] = origin
     if "auto_map" in checkpoint.hf_config:
-        items["Code"] = f"its own (auto_map) is not run: it is read as {checkpoint.family}"
+        facts["Code"] = f"its own (auto_map) is not run: it is read as {checkpoint.family}"
     if checkpoint.family == "jina_embeddings_v3":
-        items["Adapters"] = "those by task are not read; one may have been merged into it"
+        facts["Adapters"] = "those by task are not read; one may have been merged into it"
     if checkpoint.unused:
-        items["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"
-    return list(items.items())
+        facts["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"
+    return list(facts.items())
 
 
 def offered_checkpoints(registry: CheckpointRegistry) -> list[dict[str, Any]]:
     """The checkpoints to choose from: those on this disk, those trained here, and those to download."""
     local = registry.offline()
-    entries = [describe_checkpoint(name, True) for name in local]
-    entries += [{"name": name, "label": f"{title} · trained here", "here": True} for title, name in registry.trained()]
-    return [*entries, *(describe_checkpoint(entry.name, False) for entry in CATALOGUE if entry.name not in local)]
+    offered = [describe_checkpoint(name, here=True) for name in local]
+    for title, name in registry.trained():
+        offered.append({"name": name, "label": f"{title} · trained here", "here": True})
+    for entry in CATALOGUE:
+        if entry.name not in local:
+            offered.append(describe_checkpoint(entry.name, here=False))
+    return offered
 
 
 def describe_checkpoint(name: str, here: bool) -> dict[str, Any]:
     """A checkpoint of the catalogue, or one that a user added. Sizes: millions of parameters, megabytes."""
-    entry, availability = BY_NAME.get(name), "on this disk" if here else "to download"
+    entry = BY_NAME.get(name)
+    availability = "on this disk" if here else "to download"
     if entry is None:
         return {"name": name, "label": f"{name} · {availability}", "here": here}
     size = availability if here else f"{entry.megabytes:,.0f} MB {availability}"

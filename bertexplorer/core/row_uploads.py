@@ -52,8 +52,10 @@ def lines_of(uploaded: UploadedRows) -> UploadedLines:
     for line, cells in uploaded.rows:
         named = {str(name).lower(): cell for name, cell in cells.items() if name != UNREAD}
         texts = [cell for cell in named.values() if isinstance(cell, str) and SEVERAL_WORDS.search(cell)]
-        label = next((str(named[name]) for name in LABEL_NAMES if named.get(name)), "")
-        lines += [LabelledLine(text, label if len(texts) == 1 else "", line) for text in texts]
+        label = ""
+        if len(texts) == 1:
+            label = next((str(named[name]) for name in LABEL_NAMES if named.get(name)), "")
+        lines += [LabelledLine(text, label, line) for text in texts]
     if len(lines) > MAX_LINES:
         raise ExplorerError(
             f"The rows have {len(lines):,} texts; the page reads {MAX_LINES:,} at once. Upload part of them, or use "
@@ -83,19 +85,17 @@ class RowUploads(Uploads[UploadedRows]):
 
 
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
-    """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
-    and for rows that are neither a suite, nor a collection of queries and passages, nor labelled pairs."""
+    """A table, and its rows with their line numbers; unreadable rows are UNREAD. *header*: whether the first line names
+    the columns. Raises ExplorerError as `read` does, and for rows that are neither a suite, nor a collection of queries
+    and passages, nor pairs, nor labelled texts."""
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
     columns = table.columns
     try:
-        of_another_view = (
-            len(usual_columns(columns, ["query", "passage"])) == 2  # Not found reads it
-            or is_pair_table(columns)  # Threshold
-            or len(usual_columns(columns, ["text", "label"])) == 2  # Error analysis
-        )
-        if not of_another_view:
+        is_collection = len(usual_columns(columns, ["query", "passage"])) == 2  # Not found reads it
+        is_labelled = len(usual_columns(columns, ["text", "label"])) == 2  # Error analysis
+        if not (is_collection or is_labelled or is_pair_table(columns)):  # Threshold reads pairs
             cases(rows)
     except ExplorerError as error:
         if table.kind != "text":
@@ -107,8 +107,10 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
     rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
     rows.sort(key=lambda row: row[0])
     if table.left_out:
-        more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
-        rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {max_rows:,} rows"}))
+        subject = "is"
+        if table.left_out > 1:
+            subject = f"and the {table.left_out - 1:,} rows after it are"
+        rows.append((table.beyond, {UNREAD: f"{subject} beyond the limit of {max_rows:,} rows"}))
     return table, tuple(rows)
 
 
@@ -117,7 +119,8 @@ def winobias_direction(filename: str) -> dict[str, str]:
     match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
     if not match:
         return {}
-    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
+    direction = "stereo" if match[1].lower() == "pro" else "antistereo"
+    return {"stereo_antistereo": direction}
 
 
 def collection(rows: Sequence[Row], summary: str, max_rows: int = MAX_ROWS) -> UploadedRows:
@@ -130,20 +133,24 @@ def collection(rows: Sequence[Row], summary: str, max_rows: int = MAX_ROWS) -> U
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> UploadedRows:
     """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text; or of the ZIP of a test collection. Raises
     ExplorerError as `read` and `read_zip` do, for a pickle, and for a file that is not a suite."""
-    if Path(filename).suffix.lower() == ".zip":
-        return collection(*read_zip(content, filename), max_rows)
-    if Path(filename).suffix.lower() in PICKLES:
+    suffix = Path(filename).suffix.lower()
+    if suffix == ".zip":
+        rows_of_zip, summary = read_zip(content, filename)
+        return collection(rows_of_zip, summary, max_rows)
+    if suffix in PICKLES:
         raise ExplorerError(
             f"{display_name(filename)} is a pickle, which may run code when it is opened, so it is not read. Save its "
             "pairs as CSV with the columns good, bad and category; the documentation on behaviour shows how."
         )
     try:
-        table, rows = suite_rows(content, filename, True, max_rows)
+        table, rows = suite_rows(content, filename, header=True, max_rows=max_rows)
     except ExplorerError as error:
         try:  # perhaps the columns have no names, as in LM_syneval
-            table, rows = suite_rows(content, filename, False, max_rows)
+            table, rows = suite_rows(content, filename, header=False, max_rows=max_rows)
         except ExplorerError:
             raise error from None
-    problems = [f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2]]
-    more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return UploadedRows(rows, table.summary + more)
+    summary = table.summary
+    if table.problems:
+        first = "; ".join(f"{table.unit} {problem.line} {problem.what}" for problem in table.problems[:2])
+        summary = f"{summary} {len(table.problems):,} cannot be used: {first}."
+    return UploadedRows(rows, summary)

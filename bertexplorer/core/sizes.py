@@ -16,7 +16,9 @@ def held_by(array: np.ndarray) -> int:
     while isinstance(array.base, np.ndarray):
         array = array.base
     storage = getattr(array.base, "untyped_storage", None)  # of a tensor
-    return int(storage().nbytes() if storage else array.nbytes)
+    if storage is None:
+        return array.nbytes
+    return int(storage().nbytes())
 
 
 def size_of(value: Any) -> int:
@@ -37,5 +39,7 @@ def size_of(value: Any) -> int:
         return OBJECT + size_of(tuple(value)) + size_of(tuple(value.values()))
     if isinstance(value, Sequence | frozenset):
         sizes = [size_of(item) for item in islice(value, SAMPLED)]
-        return OBJECT + (sum(sizes) * len(value) // len(sizes) if sizes else 0)
+        if not sizes:
+            return OBJECT
+        return OBJECT + sum(sizes) * len(value) // len(sizes)
     return OBJECT

@@ -48,47 +48,56 @@ def scrub(text: str | None) -> str:
 
 def read_spans(written: str) -> tuple[Span, ...]:
     """ "0:4-11,1:0-3" -> spans; anything else is ignored."""
-    matches = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
-    return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in matches if m and int(m[2]) < int(m[3]))
+    spans = []
+    for part in (written or "").split(",")[:600]:
+        match = SPAN.fullmatch(part.strip())
+        if match:
+            side, start, end = (int(digits) for digits in match.groups())
+            if start < end:
+                spans.append(Span(side, start, end))
+    return tuple(spans)
 
 
 def find_word_spans(tokenizer: Tokenizer, text: str, pair: str, word: str) -> tuple[Span, ...]:
     """The spans of every occurrence of *word* in the texts as *tokenizer* prepares them, none for "". Raises
-    ExplorerError if there is none of a word."""
+    ExplorerError if there is none of a word, and for a word of more than MAX_WORD characters."""
     if not word:
         return ()
     if len(word) > MAX_WORD:
         raise ExplorerError(f"The word has {len(word):,} characters; the limit is {MAX_WORD}. Pick a word of the text.")
-    spans = [
-        Span(side, match.start(), match.end())
-        for side, content in enumerate((text, pair))
-        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", tokenizer.prepare(content)[0], re.IGNORECASE)
-    ]
+    whole_word = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    spans = []
+    for side, typed in enumerate((text, pair)):
+        prepared, _ = tokenizer.prepare(typed)
+        for match in whole_word.finditer(prepared):
+            spans.append(Span(side, match.start(), match.end()))
     if not spans:
         raise ExplorerError(f"{word!r:.60} does not occur in the text. Pick a word that does.")
     return tuple(spans)
 
 
 def write_spans(spans: tuple[Span, ...]) -> str:
-    return ",".join(f"{s.side}:{s.start}-{s.end}" for s in spans)
+    """Spans as in a link, which `read_spans` reads."""
+    return ",".join(f"{span.side}:{span.start}-{span.end}" for span in spans)
 
 
 def shift_spans(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
     """Shift the spans of *side* after an edit of its text; drop those that the edit touches."""
     if all(span.side != side for span in spans):
         return spans
-    head = 0
+    head = 0  # characters that both begin with
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
-    tail = 0
+    tail = 0  # characters that both end with
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    shift, edge = len(new) - len(old), len(old) - tail
+    shift = len(new) - len(old)
+    tail_start = len(old) - tail
     shifted = []
     for span in spans:
         if span.side != side or span.end <= head:
             shifted.append(span)
-        elif span.start >= edge:
+        elif span.start >= tail_start:
             shifted.append(Span(side, span.start + shift, span.end + shift))
     return tuple(shifted)
 
@@ -117,13 +126,17 @@ def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Ma
     if "text" not in query:
         return otherwise
     view = query.get("view", otherwise.view)
-    view = view if view in views else otherwise.view
+    if view not in views:
+        view = otherwise.view
+    against = query.get("against", "")
+    if against not in COMPARISONS:
+        against = ""
     return State(
         text=scrub(query["text"]),
         pair=scrub(query.get("pair")),
         hidden=read_spans(query.get("hidden", "")),
         picked=read_spans(query.get("picked", "")),
-        against=query.get("against", "") if query.get("against") in COMPARISONS else "",
+        against=against,
         other=scrub(query.get("versus")),
         checkpoint=scrub(query.get("checkpoint")) or otherwise.checkpoint,
         precision=query.get("precision", otherwise.precision),

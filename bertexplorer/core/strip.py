@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.model.text import TOKENS, Encoding, Span
@@ -42,14 +42,15 @@ def draw(
 ) -> dict[str, Any]:
     """The strip as JSON. *colours*: position -> colour, as in Chip. *press*: whether a press on a chip should "hide" or
     "pick" its token; "": chips cannot be pressed."""
-    last = {span.side: i for i, span in enumerate(encoding.spans) if span}
-    word_numbers = words(encoding)
+    colours = colours or {}
+    last_of_side = {span.side: position for position, span in enumerate(encoding.spans) if span}
     chips = []
-    for i in range(len(encoding)):
-        drawn_chip = chip(checkpoint, encoding, i, (colours or {}).get(i), press)
-        side = drawn_chip.side
-        cut = encoding.cut[side] if last.get(side) == i else 0
-        chips.append({**vars(drawn_chip), "word": word_numbers[i], "cut": cut})
+    for position, word in enumerate(words(encoding)):
+        token = chip(checkpoint, encoding, position, colours.get(position), press)
+        cut = 0
+        if last_of_side.get(token.side) == position:
+            cut = encoding.cut[token.side]
+        chips.append(vars(replace(token, word=word, cut=cut)))
     action, hint = PRESS[press]
     return {"press": press, "label": f"Tokens. {action}".strip(), "hint": hint, "notes": encoding.notes, "chips": chips}
 
@@ -62,38 +63,55 @@ def words(encoding: Encoding) -> list[int]:
 
 
 def side_of(encoding: Encoding, position: int) -> int:
+    """The text that a token belongs to, 0 or 1; of one without characters, its segment."""
     span = encoding.spans[position]
     return span.side if span else encoding.segments[position]
 
 
 def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, press: str) -> Chip:
-    picks, tokenizer = press == "pick", checkpoint.tokenizer
+    """The chip of the token at *position*, without the number of its word and what is left out after it, which `draw`
+    adds. *colour*, *press*: as in `draw`."""
+    tokenizer = checkpoint.tokenizer
+    original_id = encoding.original_ids[position]
     span = encoding.spans[position]
-    unknown = encoding.tokens[position] == tokenizer.special.get("unk")
-    empty = span is None or span.start == span.end
-    special = empty or (encoding.special[position] and not unknown)
+    picks = press == "pick"
     masked = encoding.ids[position] == encoding.mask_id
-    typed = encoding.original_ids[position] == encoding.mask_id
-    label = tokenizer.mask_token if masked else label_of(checkpoint, encoding, position)
-    title = f"token {position}, id {encoding.original_ids[position]}"
-    side, more = side_of(encoding, position), continues(encoding, position)
+    typed = original_id == encoding.mask_id
+    is_unknown = encoding.tokens[position] == tokenizer.special.get("unk")
+    is_empty = span is None or span.start == span.end
+    special = is_empty or (encoding.special[position] and not is_unknown)
+
+    # 1. A token that is only shown.
+    still = Chip(
+        label=tokenizer.mask_token if masked else label_of(checkpoint, encoding, position),
+        title=f"token {position}, id {original_id}",
+        side=side_of(encoding, position),
+        word=-1,
+        more=continues(encoding, position),
+        special=special,
+    )
     if not press or (special and not picks):  # there is nothing to hide
-        return Chip(label, title, side, -1, more, special)
+        return still
+
+    # 2. One that can be pressed.
+    title = still.title
     if masked and not typed:
-        title = f"hidden: {tokenizer.show(encoding.original_ids[position])}, {title}"
-    target = Span(TOKENS, position, position + 1) if span is None or special else span
-    return Chip(
-        label,
-        title,
-        side,
-        -1,
-        more,
-        special,
+        title = f"hidden: {tokenizer.show(original_id)}, {title}"
+    target = span
+    if target is None or special:  # it has no characters that a link could name
+        target = Span(TOKENS, position, position + 1)
+    if colour is not None:
+        colour = round(colour, 3)
+    if masked and not picks:
+        colour = None
+    return replace(
+        still,
+        title=title,
         span=f"{target.side}:{target.start}-{target.end}",
         on=position in encoding.picked if picks else masked,
         masked=masked and not picks,
         typed=typed,
-        colour=round(colour, 3) if colour is not None and (picks or not masked) else None,
+        colour=colour,
     )
 
 

@@ -29,13 +29,14 @@ class UploadedVectors:
 
 
 def parse_vectors(content: bytes, filename: str) -> UploadedVectors:
-    """The first lines of a file of texts and vectors. Raises ExplorerError for any other file."""
+    """The texts and vectors of the first lines of a file, up to MAX_NUMBERS numbers. Raises ExplorerError for any other
+    file."""
     name = Path(filename).name
     if Path(filename).suffix.lower() not in SUFFIXES:
         raise ExplorerError(f"{name:.120} is not read here; wanted a .jsonl file of lines {files.EXAMPLE}.")
     texts, vectors = files.parse(io.BytesIO(content), name, MAX_NUMBERS)
-    of = counted(len(vectors[0]), "number")
-    return UploadedVectors(texts, vectors, f"{name}: {counted(len(texts), 'text')} with vectors of {of}.")
+    size = counted(len(vectors[0]), "number")
+    return UploadedVectors(texts, vectors, f"{name}: {counted(len(texts), 'text')} with vectors of {size}.")
 
 
 def write_vectors(source: str, filename: str, target: str) -> str:

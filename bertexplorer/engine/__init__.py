@@ -57,11 +57,12 @@ if TYPE_CHECKING:
 def modules() -> dict[str, str]:
     """Name -> its module, as the imports above say, which are not run."""
     tree = ast.parse(Path(__file__).read_text("utf-8"))
-    found: dict[str, str] = {}
+    module_of: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            found |= dict.fromkeys([alias.name for alias in node.names], node.module or "")
-    return found
+            for alias in node.names:
+                module_of[alias.name] = node.module or ""
+    return module_of
 
 
 def __getattr__(name: str) -> Any:

@@ -53,12 +53,17 @@ def run_ablated(
     replaces their outputs by zeros. The layers below the lowest switched one are taken from the cache."""
     positions_read = torch.tensor(list(positions), device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
+
+    # 1. The lowest layer that each row switches; the last one if it switches none.
     settings = torch.from_numpy(switches)
     switched = (settings != 1).any(dim=2)
     lowest = torch.where(switched.any(dim=1), switched.float().argmax(dim=1), len(inputs) - 1)
+
+    # 2. The passes from there on, rows with the same lowest layer together.
     batch_size = max(1, token_budget(checkpoint.device) // len(encoding))
     results: list[Tensor] = [torch.empty(0)] * len(switches)
-    done, total = 0, len(switches) * len(encoding)
+    total = len(switches) * len(encoding)
+    done = 0
     progress.report(0, total)
     for layer in lowest.unique().tolist():
         for indices in (lowest == layer).nonzero()[:, 0].split(batch_size):
@@ -82,11 +87,12 @@ def ablated_log_probs(
     position: int,
     change: Change = HEADS_OFF,
 ) -> Float[Tensor, "n v"]:
-    """Natural-log probabilities over the vocabulary at *position*, for each row of *switches*. fp32 on the CPU."""
-    _ = checkpoint.masked_lm
-    vectors = to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [position], change)[:, 0])
+    """Natural-log probabilities over the vocabulary at *position* (0-based), for each row of *switches*. fp32 on the
+    CPU. Raises ExplorerError if there is no MLM head, or if a number is not finite."""
+    _ = checkpoint.masked_lm  # raises before anything runs if there is none
+    last = run_ablated(checkpoint, encoding, switches, [position], change)[:, 0]
     with torch.inference_mode():
-        log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
+        log_probs = vocabulary_logits(checkpoint, to_native(checkpoint, last)).cpu().log_softmax(dim=-1)
     return check_finite(checkpoint, log_probs)
 
 
@@ -99,11 +105,12 @@ def ablated_head_logits(
 ) -> Tensor:
     """Logits of *head* as in `head_logits` for each row of *switches*: n x l or n x t x l. fp32 on the CPU."""
     require_head(checkpoint, head)
+
+    def read(last: Tensor) -> Tensor:
+        return read_head(checkpoint, head, last)
+
     positions = (0,) if reads_first(checkpoint, head) else range(len(encoding))
-    logits = run_ablated(
-        checkpoint, encoding, switches, positions, change, lambda last: read_head(checkpoint, head, last)
-    )
-    return check_finite(checkpoint, logits)
+    return check_finite(checkpoint, run_ablated(checkpoint, encoding, switches, positions, change, read))
 
 
 def ablated_cosines(
@@ -115,9 +122,12 @@ def ablated_cosines(
 ) -> Float[Tensor, " n"]:
     """The cosine of the two texts of a pair, each read alone as in `pair_cosines`, for each row of *switches*."""
 
+    def read(last: Tensor) -> Tensor:
+        return sentence_encoder.embed(last.float())
+
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "n d"]:
-        text, rows = select_tokens(encoding, positions), range(len(positions))
-        return run_ablated(checkpoint, text, switches, rows, change, lambda last: sentence_encoder.embed(last.float()))
+        text = select_tokens(encoding, positions)
+        return run_ablated(checkpoint, text, switches, range(len(positions)), change, read)
 
     first, second = map(vectors, text_positions(encoding))
     return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1))

@@ -23,14 +23,17 @@ class CachedForward:
     """The input of each layer, and the rows of the last layer's output that have been requested so far.
 
     Everything else follows from these without another pass: the attention weights of a layer from its input, and the
-    remaining rows of the last layer."""
+    remaining rows of the last layer. Safe to call from many threads."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None) -> None:
-        self.encoder, self.scheduler = checkpoint.encoder, checkpoint.scheduler
+        """Run the pass, or wait for one that is shared with others. *positions*: as in `Encoder.forward`."""
+        self.encoder = checkpoint.encoder
+        self.scheduler = checkpoint.scheduler
         self.lock = threading.Lock()
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
         # bf16 rounds differently next to padding, so there only texts of the same length share a pass
-        like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
+        length = len(encoding) if checkpoint.precision == "bf16" else 0
+        like = (id(checkpoint), length)
         run_batch = partial(run_shared_pass, checkpoint)
         budget = token_budget(checkpoint.device)
         hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), budget, run_batch)
@@ -39,44 +42,56 @@ class CachedForward:
 
     @property
     def num_bytes(self) -> int:
-        tokens = (len(self.inputs) + 1) * self.inputs[0].shape[1]  # as if the last layer were complete
-        return int(tokens * self.inputs[0].shape[2] * self.inputs[0].element_size())
+        one_layer = self.inputs[0]
+        return (len(self.inputs) + 1) * one_layer.nbytes  # as if the last layer were complete
 
     def forward(self, positions: Int[Tensor, " q"] | None) -> Forward:
-        """As `Encoder.forward` with *positions*."""
+        """As `Encoder.forward` with *positions*. Runs the last layer again, for all tokens, if it has not run at
+        these."""
         with self.lock, torch.inference_mode():
             rows = None if positions is None else positions.tolist()
             if self.rows is not None and rows != self.rows:
                 with self.scheduler.slot():
                     forward = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
-                self.last, self.rows = forward.last, None
-            last = self.last if rows == self.rows or positions is None else self.last[:, positions]
+                self.last = forward.last
+                self.rows = None
+            last = self.last
+            if positions is not None and rows != self.rows:
+                last = last[:, positions]
             return Forward((*self.inputs, last))
 
 
 def run_shared_pass(
     checkpoint: Checkpoint, requests: Sequence[tuple[Encoding, list[int] | None]]
 ) -> list[tuple[Float[Tensor, "1 _ d"], ...]]:
-    """One pass over the encodings of several callers. Each gets the hidden states as if it had run alone, with the
-    last layer at the positions that it requested."""
+    """One pass over the encodings of several callers, each with the tokens whose last layer it requests (None: all).
+    Each gets the hidden states as if it had run alone, with the last layer at those tokens."""
     encodings = [encoding for encoding, _ in requests]
+    # 1. The tokens at which the last layer runs: those that anyone requests, or all of them.
     shared_rows = None
+    positions = None
     if all(rows is not None for _, rows in requests):
-        shared_rows = sorted({row for _, rows in requests for row in rows or ()})
+        requested: set[int] = set()
+        for _, rows in requests:
+            requested.update(rows or ())
+        shared_rows = sorted(requested)
+        positions = torch.tensor(shared_rows, dtype=torch.long, device=checkpoint.device)
+
+    # 2. The pass.
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
     with torch.inference_mode():
-        positions = None
-        if shared_rows is not None:
-            positions = torch.tensor(shared_rows, dtype=torch.long, device=checkpoint.device)
         sides = segments if checkpoint.config.num_segments else None
         hidden = checkpoint.encoder(ids, sides, mask, positions=positions).hidden
         if len(requests) == 1 and (shared_rows is None or shared_rows == requests[0][1]):
             return [hidden]
+
+        # 3. What belongs to each caller, without the padding.
         results = []
         for i, (encoding, rows) in enumerate(requests):
             inputs = [state[i : i + 1, : len(encoding)].clone() for state in hidden[:-1]]
-            own_rows = list(range(len(encoding))) if rows is None else rows
-            indices = own_rows if shared_rows is None else [shared_rows.index(row) for row in own_rows]
+            indices = list(range(len(encoding))) if rows is None else rows
+            if shared_rows is not None:
+                indices = [shared_rows.index(row) for row in indices]
             results.append((*inputs, hidden[-1][i : i + 1, indices]))
     return results
 
@@ -85,13 +100,12 @@ def cached_forward(
     checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None
 ) -> CachedForward:
     """The pass over *encoding*, from the checkpoint's cache if possible. Simultaneous callers share one pass."""
+
+    def make() -> CachedForward:
+        return CachedForward(checkpoint, encoding, positions)
+
     key = ("pass", encoding.ids, encoding.segments)
-    return cast(
-        CachedForward,
-        checkpoint.cache.get(
-            key, lambda: CachedForward(checkpoint, encoding, positions), lambda cached: cached.num_bytes
-        ),
-    )
+    return cast(CachedForward, checkpoint.cache.get(key, make, lambda cached: cached.num_bytes))
 
 
 def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "n t d"]:
@@ -102,14 +116,19 @@ def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "
 @torch.inference_mode()
 def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
     """Softmax weights of every head. Each row (the token that looks) sums to 1. fp32 on the CPU."""
-    return torch.stack([weigh(*inputs).cpu() for inputs in attention_inputs(checkpoint, encoding)])
+    weights = []
+    for layer, x, relations in attention_inputs(checkpoint, encoding):
+        weights.append(weigh(layer, x, relations).cpu())
+    return torch.stack(weights)
 
 
 @torch.inference_mode()
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
     """The output of each head before the output matrix mixes the heads. fp32 on the CPU."""
-    inputs = attention_inputs(checkpoint, encoding)
-    return torch.stack([(weigh(layer, x, relations) @ values(layer, x)).cpu() for layer, x, relations in inputs])
+    outputs = []
+    for layer, x, relations in attention_inputs(checkpoint, encoding):
+        outputs.append((weigh(layer, x, relations) @ values(layer, x)).cpu())
+    return torch.stack(outputs)
 
 
 @torch.inference_mode()
@@ -119,10 +138,8 @@ def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l 
     norms = []
     for layer, x, relations in attention_inputs(checkpoint, encoding):
         mix = layer.attention.output.weight.to_dense().float()
-        parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(
-            1, 2, 0
-        )  # each head's share of W_O, h x k x d
-        lengths = (values(layer, x) @ parts).norm(dim=-1)
+        parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(1, 2, 0)  # each head's W_O, h x k x d
+        lengths = (values(layer, x) @ parts).norm(dim=-1)  # of f(x_j), h x t
         norms.append((weigh(layer, x, relations) * lengths[:, None, :]).cpu())
     return torch.stack(norms)
 
@@ -134,10 +151,13 @@ def queries_and_keys(
     """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT the rotary positions
     are already applied, and some layers see a window only; in MPNet and DeBERTa distances add to the scores. fp32 on
     the CPU."""
-    inputs = attention_inputs(checkpoint, encoding)
-    pairs = [layer.attention.queries_keys(x, relations.angles) for layer, x, relations in inputs]
-    queries, keys = (torch.cat(tensors).float().cpu() for tensors in zip(*pairs, strict=True))
-    return queries, keys
+    queries = []
+    keys = []
+    for layer, x, relations in attention_inputs(checkpoint, encoding):
+        queries_of_layer, keys_of_layer = layer.attention.queries_keys(x, relations.angles)
+        queries.append(queries_of_layer)
+        keys.append(keys_of_layer)
+    return torch.cat(queries).float().cpu(), torch.cat(keys).float().cpu()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,16 +182,20 @@ def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: i
     queries = queries.float()
     keys = keys.float()
     relations = relations.of(slice(position, position + 1))
-    distance = None if relations.distances is None else attention.by_distance(queries, keys, relations.distances)
     weights = attention.weigh(queries, keys, attention.bias(queries, keys, relations))
-    visible = torch.ones(len(encoding), dtype=torch.bool) if relations.mask is None else relations.mask[0, 0, 0].cpu()
+    distance = None
+    if relations.distances is not None:
+        distance = attention.by_distance(queries, keys, relations.distances)[0, head, 0].cpu()
+    visible = torch.ones(len(encoding), dtype=torch.bool)
+    if relations.mask is not None:
+        visible = relations.mask[0, 0, 0].cpu()
     return TokenScores(
-        queries[0, head, 0].cpu(),
-        keys[0, head].cpu(),
-        attention.scale,
-        None if distance is None else distance[0, head, 0].cpu(),
-        visible,
-        weights[0, head, 0].cpu(),
+        query=queries[0, head, 0].cpu(),
+        keys=keys[0, head].cpu(),
+        scale=attention.scale,
+        distance=distance,
+        visible=visible,
+        weights=weights[0, head, 0].cpu(),
     )
 
 
@@ -191,27 +215,30 @@ def layer_halves(checkpoint: Checkpoint, encoding: Encoding, positions: Sequence
     not run again, only these tokens pass through both halves of each layer, in the order of `Layer.forward`. The
     weights are those of `attentions`."""
     rows = torch.tensor(list(positions), dtype=torch.long, device=checkpoint.device)
-    last = torch.tensor([0], device=checkpoint.device)  # its output is not needed, only the inputs of the layers
-    inputs = cached_forward(checkpoint, encoding, last).inputs
-    for module, x, relations in zip(
-        checkpoint.encoder.layers, inputs, checkpoint.encoder.relations(inputs[0]), strict=True
-    ):
-        layer = cast(Layer, module)
-        attention, read = layer.attention, layer.attention_norm(x) if layer.pre else x
-        q, k = (part.float() for part in attention.queries_keys(read, relations.angles, rows))
-        weights = attention.weigh(q, k, attention.bias(q, k, relations.of(rows)))
+    for layer, x, relations in layer_inputs(checkpoint, encoding):
+        attention = layer.attention
+        queries, keys = attention.queries_keys(attention_input(layer, x), relations.angles, rows)
+        queries = queries.float()
+        keys = keys.float()
+        weights = attention.weigh(queries, keys, attention.bias(queries, keys, relations.of(rows)))
         attended, read = attend(layer, x, relations, rows)
         fed = layer.feed_forward(read)
         output = after_both(layer, attended, fed)
-        yield LayerHalves(*(part[0].float().cpu() for part in (weights, attended, fed, output)))
+        yield LayerHalves(
+            weights=weights[0].float().cpu(),
+            attended=attended[0].float().cpu(),
+            fed=fed[0].float().cpu(),
+            output=output[0].float().cpu(),
+        )
 
 
 def attend(
     layer: Layer, x: Float[Tensor, "b t d"], relations: Relations, rows: Int[Tensor, " q"] | None = None
 ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b q d"]]:
     """(the vectors after the attention half, what the feed-forward half reads), at *rows* or at all tokens."""
-    read = layer.attention_norm(x) if layer.pre else x
-    attended = (x if rows is None else x[:, rows]) + layer.attention(read, relations, lambda c: c, False, rows)[0]
+    before = x if rows is None else x[:, rows]
+    added = layer.attention(attention_input(layer, x), relations, lambda context: context, False, rows)[0]
+    attended = before + added
     if layer.pre:
         return attended, layer.output_norm(attended)
     attended = layer.attention_norm(attended)
@@ -220,22 +247,38 @@ def attend(
 
 def after_both(layer: Layer, attended: Float[Tensor, "*n d"], fed: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
     """The output of *layer* from the vectors after its attention half and what the feed-forward half adds."""
-    return attended + fed if layer.pre else layer.output_norm(attended + fed)
+    output = attended + fed
+    if layer.pre:
+        return output
+    return layer.output_norm(output)
+
+
+def layer_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Relations]]:
+    """(layer, its input, 1 x t x d, its mask and positions) for each layer, from the shared pass."""
+    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
+    inputs = cached_forward(checkpoint, encoding, first).inputs
+    encoder = checkpoint.encoder
+    for layer, x, relations in zip(encoder.layers, inputs, encoder.relations(inputs[0]), strict=True):
+        yield cast(Layer, layer), x, relations
 
 
 def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Relations]]:
-    """(layer, input of its attention, its mask and positions) for each layer."""
-    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
-    encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
-    for module, x, relations in zip(encoder.layers, inputs, encoder.relations(inputs[0]), strict=True):
-        layer = cast(Layer, module)
-        yield layer, layer.attention_norm(x) if layer.pre else x, relations
+    """(layer, what its attention reads, its mask and positions) for each layer, as `layer_inputs`."""
+    for layer, x, relations in layer_inputs(checkpoint, encoding):
+        yield layer, attention_input(layer, x), relations
 
 
-def weigh(layer: Layer, x: Tensor, relations: Relations) -> Float[Tensor, "h t t"]:
-    """The softmax weights of one layer in fp32."""
-    q, k = (part.float() for part in layer.attention.queries_keys(x, relations.angles))
-    return layer.attention.weigh(q, k, layer.attention.bias(q, k, relations))[0]
+def attention_input(layer: Layer, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+    """What the attention of *layer* reads of its input: normalised in families that do so before each half."""
+    return layer.attention_norm(x) if layer.pre else x
+
+
+def weigh(layer: Layer, read: Float[Tensor, "1 t d"], relations: Relations) -> Float[Tensor, "h t t"]:
+    """The softmax weights of one layer in fp32, from what its attention reads."""
+    queries, keys = layer.attention.queries_keys(read, relations.angles)
+    queries = queries.float()
+    keys = keys.float()
+    return layer.attention.weigh(queries, keys, layer.attention.bias(queries, keys, relations))[0]
 
 
 def values(layer: Layer, x: Tensor) -> Float[Tensor, "h t k"]:

@@ -21,8 +21,10 @@ Sides = tuple[tuple[int, ...], tuple[int, ...]]
 def text_positions(encoding: Encoding) -> Sides:
     """Positions (0-based) of the first text and of the second of a pair, each with the special tokens that frame it
     when it is read alone: [CLS], which both share, before it, and [SEP] after it. Both texts must have tokens."""
-    first, second = ([i for i, span in enumerate(encoding.spans) if span and span.side == side] for side in (0, 1))
-    return tuple(range(first[-1] + 2)), (*range(first[0]), *range(second[0], len(encoding)))
+    first = [i for i, span in enumerate(encoding.spans) if span and span.side == 0]
+    second = [i for i, span in enumerate(encoding.spans) if span and span.side == 1]
+    cls = range(first[0])
+    return tuple(range(first[-1] + 2)), (*cls, *range(second[0], len(encoding)))
 
 
 def values_at(positions: Sequence[int], values: Sequence[Any]) -> tuple[Any, ...]:
@@ -54,8 +56,9 @@ def layer_cosines(
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "layers d"]:
         hidden = forward(checkpoint, [select_tokens(encoding, positions)]).hidden
         with torch.inference_mode():
-            states = torch.stack([*(checkpoint.encoder.norm(state[0]) for state in hidden[:-1]), hidden[-1][0]]).float()
-        return sentence_encoder.embed(states)
+            states = [checkpoint.encoder.norm(state[0]) for state in hidden[:-1]]
+            states.append(hidden[-1][0])
+        return sentence_encoder.embed(torch.stack(states).float())
 
     first, second = map(vectors, text_positions(encoding))
     return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
@@ -67,6 +70,9 @@ def pair_cosines(
     """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone,
     and *sentence_encoder* makes its vector (Reimers and Gurevych, 2019). fp32 on the CPU. Raises ExplorerError if a
     vector is not finite."""
-    texts = [select_tokens(encoding, positions) for encoding in encodings for positions in text_positions(encoding)]
+    texts = []
+    for encoding in encodings:
+        for positions in text_positions(encoding):
+            texts.append(select_tokens(encoding, positions))
     vectors = sentence_vectors(checkpoint, texts, layer=checkpoint.config.num_layers, pooling=sentence_encoder)
     return F.cosine_similarity(vectors[::2], vectors[1::2], dim=-1)

@@ -21,23 +21,32 @@ def collate(
     encodings: Sequence[Encoding], pad_id: int, device: torch.device
 ) -> tuple[Int[Tensor, "b t"], Int[Tensor, "b t"], Bool[Tensor, "b t"] | None]:
     """(ids, segments, mask), padded on the right; the mask is None where nothing is padded."""
-    longest = max(map(len, encodings))
-    ids = [list(e.ids) + [pad_id] * (longest - len(e)) for e in encodings]
-    segments = [list(e.segments) + [0] * (longest - len(e)) for e in encodings]
+    longest = max(len(encoding) for encoding in encodings)
+    ids = []
+    segments = []
+    is_token = []
+    for encoding in encodings:
+        length = len(encoding)
+        padding = longest - length
+        ids.append([*encoding.ids, *[pad_id] * padding])
+        segments.append([*encoding.segments, *[0] * padding])
+        is_token.append([True] * length + [False] * padding)
     mask = None
-    if any(len(e) < longest for e in encodings):
-        mask = torch.tensor([[i < len(e) for i in range(longest)] for e in encodings], device=device)
+    if any(len(encoding) < longest for encoding in encodings):
+        mask = torch.tensor(is_token, device=device)
     return torch.tensor(ids, device=device), torch.tensor(segments, device=device), mask
 
 
 def batches(encodings: Sequence[Encoding], budget: int) -> Iterator[Sequence[Encoding]]:
     """Runs of neighbouring encodings whose padded size stays within *budget* tokens (one encoding always fits)."""
-    start, longest = 0, 0
+    start = 0
+    longest = 0
     for end, encoding in enumerate(encodings):
         wider = max(longest, len(encoding))
         if end > start and wider * (end + 1 - start) > budget:
             yield encodings[start:end]
-            start, wider = end, len(encoding)
+            start = end
+            wider = len(encoding)
         longest = wider
     if start < len(encodings):
         yield encodings[start:]

@@ -49,9 +49,14 @@ class Target:
 
 
 def masked_target(checkpoint: Checkpoint, position: int, token: int) -> Target:
-    """Natural-log probability of *token* at *position*. Raises ExplorerError if there is no MLM head."""
+    """Natural-log probability of the id *token* at *position* (0-based). Raises ExplorerError if there is no MLM
+    head."""
     head = masked_head(checkpoint)
-    return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, token])
+
+    def read(last: Tensor) -> Tensor:
+        return head(last[:, 0]).log_softmax(dim=-1)[:, token]
+
+    return Target((position,), read)
 
 
 def masked_head(checkpoint: Checkpoint) -> MaskedLM:
@@ -59,8 +64,9 @@ def masked_head(checkpoint: Checkpoint) -> MaskedLM:
     if not checkpoint.config.tied:
         return to_fp32(checkpoint.masked_lm, checkpoint.config)
     head = to_fp32(checkpoint.masked_lm, checkpoint.config, without="output.weight")
-    if head is not checkpoint.masked_lm:
-        head.output.weight = nn.Parameter(checkpoint.encoder.embeddings.words.weight.float(), requires_grad=False)
+    if head is not checkpoint.masked_lm:  # a copy
+        table = checkpoint.encoder.embeddings.words.weight.float()
+        head.output.weight = nn.Parameter(table, requires_grad=False)
     return head
 
 
@@ -96,8 +102,9 @@ def tag_target(checkpoint: Checkpoint, position: int, label: int, head: str = "t
 
     def read(last: Tensor) -> Tensor:
         logits = module(last[:, 0])
-        labels = ReplacedToken.as_labels(logits) if isinstance(module, ReplacedToken) else logits
-        return labels.log_softmax(dim=-1)[:, label]
+        if isinstance(module, ReplacedToken):
+            logits = ReplacedToken.as_labels(logits)
+        return logits.log_softmax(dim=-1)[:, label]
 
     return Target((position,), read)
 
@@ -106,7 +113,11 @@ def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position:
     """Natural-log probability, among all tokens, that the answer starts (*side* 0) or ends (1) at *position*. Raises
     ExplorerError if there is no such head."""
     head = to_fp32(checkpoint.span, checkpoint.config)
-    return Target(tuple(range(len(encoding))), lambda last: head(last)[..., side].log_softmax(dim=-1)[:, position])
+
+    def read(last: Tensor) -> Tensor:
+        return head(last)[..., side].log_softmax(dim=-1)[:, position]
+
+    return Target(tuple(range(len(encoding))), read)
 
 
 def cosine_target(encoding: Encoding, sentence_encoder: SentenceEncoder) -> Target:
@@ -115,8 +126,9 @@ def cosine_target(encoding: Encoding, sentence_encoder: SentenceEncoder) -> Targ
     count = len(sides[0])
 
     def read(last: Tensor) -> Tensor:
-        first, second = last[:, :count], last[:, count:]
-        return F.cosine_similarity(sentence_encoder.embed(first), sentence_encoder.embed(second), dim=-1)
+        first = sentence_encoder.embed(last[:, :count])
+        second = sentence_encoder.embed(last[:, count:])
+        return F.cosine_similarity(first, second, dim=-1)
 
     return Target((*sides[0], *sides[1]), read, passes=sides)
 
@@ -141,22 +153,28 @@ def path_gradient(
     Returns the values after each of the *shares* of the way (0: at *start*, 1: at *end*), and the sum of the
     gradients at these points times *weights*. Positions and segments are always those of *encoding*. fp32 on the CPU.
     Raises ExplorerError if a number is not finite."""
-    device, read = checkpoint.device, target_function(checkpoint, encoding, target)
-    values, total = [], torch.zeros_like(end)
-    chunk = max(1, TOKEN_BUDGET // len(encoding))
-    cost = progress.GRADIENT * len(encoding)
+    read = target_function(checkpoint, encoding, target)
+    chunk = max(1, TOKEN_BUDGET // len(encoding))  # points of one batch
+    share_chunks = shares.to(checkpoint.device).split(chunk)
+    weight_chunks = weights.to(checkpoint.device).split(chunk)
+    values = []
+    gradient = torch.zeros_like(end)
+    done = 0
+    cost = progress.GRADIENT * len(encoding)  # tokens that a point counts as
     progress.report(0, cost * len(shares))
-    for share, weight in zip(shares.to(device).split(chunk), weights.to(device).split(chunk), strict=True):
+    for share, weight in zip(share_chunks, weight_chunks, strict=True):
         words = (start + share[:, None, None] * (end - start)).requires_grad_(True)
         with checkpoint.scheduler.slot(heavy=True):
             value = read(words)
             values.append(value.detach())
-            total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
-        progress.report(cost * sum(map(len, values)), cost * len(shares))
-    all_values, total = torch.cat(values).cpu(), total.cpu()
-    if not (all_values.isfinite().all() and total.isfinite().all()):
+            gradient += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
+        done += len(share)
+        progress.report(cost * done, cost * len(shares))
+    all_values = torch.cat(values).cpu()
+    gradient = gradient.cpu()
+    if not (all_values.isfinite().all() and gradient.isfinite().all()):
         raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another baseline or method.")
-    return all_values, total
+    return all_values, gradient
 
 
 def path_values(
@@ -171,10 +189,11 @@ def path_values(
     ExplorerError if a number is not finite."""
     read = target_function(checkpoint, encoding, target)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-        target_values = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
-    if not target_values.isfinite().all():
+        words = start + shares.to(checkpoint.device)[:, None, None] * (end - start)
+        values = read(words).cpu()
+    if not values.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try another baseline or method.")
-    return target_values
+    return values
 
 
 def replacement_scores(
@@ -184,11 +203,12 @@ def replacement_scores(
     each of the q *positions*: (e_new - e_old) · gradient (HotFlip; Ebrahimi et al., 2018). fp32 on the CPU. Raises
     ExplorerError if a number is not finite."""
     words = word_vectors(checkpoint, encoding.ids)
-    full = words.new_ones(1)
-    _, slope = path_gradient(checkpoint, encoding, target, words, words, full, full)
+    one = words.new_ones(1)  # a single point, at the text itself
+    _, gradient = path_gradient(checkpoint, encoding, target, start=words, end=words, shares=one, weights=one)
     indices = list(positions)
     with torch.no_grad():
-        slope, table = slope[indices].to(words.device), checkpoint.encoder.embeddings.words.weight.float()
+        slope = gradient[indices].to(words.device)
+        table = checkpoint.encoder.embeddings.words.weight.float()
         return (slope @ table.T - (slope * words[indices]).sum(dim=-1, keepdim=True)).cpu()
 
 
@@ -199,7 +219,8 @@ def neuron_effects(checkpoint: Checkpoint, encoding: Encoding, target: Target) -
     on = torch.ones(config.num_layers, config.intermediate_size, device=checkpoint.device, requires_grad=True)
     read = target_function(checkpoint, encoding, target, Intervention(neuron_mask=on))
     with checkpoint.scheduler.slot(heavy=True), torch.enable_grad():
-        effects = -torch.autograd.grad(read(word_vectors(checkpoint, encoding.ids)[None]).sum(), on)[0].cpu()
+        words = word_vectors(checkpoint, encoding.ids)
+        effects = -torch.autograd.grad(read(words[None]).sum(), on)[0].cpu()
     if not effects.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another text.")
     return effects
@@ -213,17 +234,19 @@ def target_function(
     positions = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
 
-    def encode(words: Tensor, part: tuple[int, ...]) -> Tensor:
-        return encoder.from_embeddings(encoder.embeddings.finish(words[:, part]), intervention=change).last
+    def read_passes(words: Tensor) -> Tensor:
+        last = []
+        for part in target.passes:
+            start = encoder.embeddings.finish(words[:, part])
+            last.append(encoder.from_embeddings(start, intervention=change).last)
+        return target.read(torch.cat(last, dim=1))
 
     def read(words: Tensor) -> Tensor:
-        if target.passes:
-            return target.read(torch.cat([encode(words, part) for part in target.passes], dim=1))
         sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
         start = encoder.embeddings.finish(words, sides)
         return target.read(encoder.from_embeddings(start, intervention=change, positions=positions).last)
 
-    return read
+    return read_passes if target.passes else read
 
 
 def fp32_encoder(checkpoint: Checkpoint) -> Encoder:
@@ -250,7 +273,9 @@ def to_fp32(module: M, config: EncoderConfig, without: str = "") -> M:
         return module
     with torch.device("meta"):
         copy = type(module)(config)
-    named = module.named_parameters()  # a layer that repeats comes once
-    weights = {name: weight.detach().to_dense().float() for name, weight in named if name != without}
+    weights = {}
+    for name, weight in module.named_parameters():  # a layer that repeats comes once
+        if name != without:
+            weights[name] = weight.detach().to_dense().float()
     copy.load_state_dict(weights, strict=not (without or config.shared_layers), assign=True)
     return copy.eval().requires_grad_(False)

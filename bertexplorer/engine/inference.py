@@ -55,7 +55,8 @@ def batches_by_length(
     progress.report(0, total)
     for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         yield order[done : done + len(batch)], forward(checkpoint, batch, positions=positions)
-        done, tokens = done + len(batch), tokens + sum(map(len, batch))
+        done += len(batch)
+        tokens += sum(map(len, batch))
         progress.report(tokens, total)
 
 
@@ -74,7 +75,10 @@ def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> 
     logits = head.output(hidden).float()
     if hidden.dtype == torch.float32:
         return logits
-    matrix = checkpoint.encoder.embeddings.words.weight if checkpoint.config.tied else head.output.weight.to_dense()
+    if checkpoint.config.tied:
+        matrix = checkpoint.encoder.embeddings.words.weight
+    else:
+        matrix = head.output.weight.to_dense()
     for row, vector in zip(logits, hidden.float(), strict=True):
         best = row.topk(min(FP32_CANDIDATES, row.shape[0])).indices
         bias = None if head.output.bias is None else head.output.bias[best].float()
@@ -95,19 +99,20 @@ def masked_log_probs(
     to the right of each token from it. Raises ExplorerError if the checkpoint has no MLM head, or if the result is not
     finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none
-    all_positions = list(positions) if positions is not None else [e.masked for e in encodings]
+    if positions is None:
+        positions = [encoding.masked for encoding in encodings]
+    change = CAUSAL if causal else NO_CHANGE
     done = 0
     tokens = 0
     total = sum(map(len, encodings))
     progress.report(0, total)
     for batch in batches(encodings, token_budget(checkpoint.device)):
-        batch_positions = all_positions[done : done + len(batch)]
+        batch_positions = positions[done : done + len(batch)]
         done += len(batch)
         counts = [len(row_positions) for row_positions in batch_positions]
         rows = torch.arange(len(batch)).repeat_interleave(torch.tensor(counts))
         columns = torch.tensor([i for row_positions in batch_positions for i in row_positions], dtype=torch.long)
         unique_columns, columns = columns.unique(return_inverse=True)
-        change = CAUSAL if causal else NO_CHANGE
         last = forward(checkpoint, batch, intervention=change, positions=unique_columns.to(checkpoint.device)).last
         with torch.inference_mode():
             vectors = last[rows.to(last.device), columns.to(last.device)]

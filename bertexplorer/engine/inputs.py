@@ -21,7 +21,8 @@ def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[T
         parts = {"word": layer.words(ids[0])}
         total = parts["word"]
         if layer.segments is not None:
-            total = total + (segment := layer.segments(segments[0]))
+            segment = layer.segments(segments[0])
+            total = total + segment
         if layer.positions is not None:
             start = layer.first_position
             parts["position"] = layer.positions.weight[start : start + len(encoding)]

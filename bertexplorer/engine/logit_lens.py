@@ -38,8 +38,9 @@ def layer_log_probs(
         early = torch.stack([checkpoint.encoder.norm(state) for state in states])
         last = hidden[-1][0, inverse.to(checkpoint.device)]
         # the last layer alone, as in fill-mask: a wider product may round differently
-        logits = [vocabulary_logits(checkpoint, early.flatten(0, 1)), vocabulary_logits(checkpoint, last)]
-        log_probs = torch.cat(logits).cpu().log_softmax(dim=-1)
+        early_logits = vocabulary_logits(checkpoint, early.flatten(0, 1))
+        last_logits = vocabulary_logits(checkpoint, last)
+        log_probs = torch.cat([early_logits, last_logits]).cpu().log_softmax(dim=-1)
     return check_finite(checkpoint, log_probs).unflatten(0, (len(hidden), len(rows)))
 
 

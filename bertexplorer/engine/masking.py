@@ -73,9 +73,13 @@ def alter(
     masking: Masking,
     rng: np.random.Generator,
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """(*ids* with the chosen ones masked, replaced or left as they are; for each the kind: MASKED, SAME or RANDOM)."""
+    """(*ids* with the chosen ones masked, replaced or left as they are; for each token what happens to it if it is
+    chosen: MASKED, SAME or RANDOM)."""
     chance = rng.random(ids.shape)
     random_ids = vocabulary.ordinary[rng.integers(len(vocabulary.ordinary), size=ids.shape)]
-    kinds = np.where(chance < masking.masked, MASKED, np.where(chance < masking.masked + masking.random, RANDOM, SAME))
-    changed = np.where(kinds == MASKED, vocabulary.mask_id, np.where(kinds == RANDOM, random_ids, ids))
-    return np.where(chosen, changed, ids), kinds.astype(np.int8)
+    kinds = np.full(ids.shape, SAME, dtype=np.int8)
+    kinds[chance < masking.masked + masking.random] = RANDOM
+    kinds[chance < masking.masked] = MASKED
+    altered = np.where(chosen & (kinds == RANDOM), random_ids, ids)
+    altered = np.where(chosen & (kinds == MASKED), vocabulary.mask_id, altered)
+    return altered, kinds

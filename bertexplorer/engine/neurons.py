@@ -60,24 +60,26 @@ def line_peaks(
 ) -> tuple[Float[Tensor, "lines n"], Int[Tensor, "lines n"]]:
     """(the highest activation of each neuron of the 0-based *layer* in each line, the token with it). Special tokens
     do not count, nor does a line that has no other. fp32 on the CPU; cached."""
+
+    def make() -> tuple[Tensor, Tensor]:
+        return find_peaks(checkpoint, encodings, layer)
+
+    def num_bytes(peaks: tuple[Tensor, Tensor]) -> int:
+        return sum(part.nbytes for part in peaks)
+
     key = ("neurons", layer, tuple(encoding.ids for encoding in encodings))
-    return cast(
-        tuple[Tensor, Tensor],
-        checkpoint.cache.get(
-            key,
-            lambda: find_peaks(checkpoint, encodings, layer),
-            lambda peaks: sum(part.numel() * part.element_size() for part in peaks),
-        ),
-    )
+    return cast(tuple[Tensor, Tensor], checkpoint.cache.get(key, make, num_bytes))
 
 
 @torch.inference_mode()
 def find_peaks(checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int) -> tuple[Tensor, Tensor]:
     """As `line_peaks`: the layers above do not run."""
-    encoder, order = checkpoint.encoder, sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+    encoder = checkpoint.encoder
+    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     values: dict[int, Tensor] = {}
     places: dict[int, Tensor] = {}
-    total, done = sum(map(len, encodings)), 0
+    total = sum(map(len, encodings))
+    done = 0
     progress.report(0, total)
     for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         ids, segments, mask = collate(batch, checkpoint.tokenizer.pad_id, checkpoint.device)
@@ -87,13 +89,17 @@ def find_peaks(checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int
             for below in range(layer):
                 x = encoder.layers[below](x, relations[below], lambda context: context, False, None)[0]
             module = cast(Layer, encoder.layers[layer])
-            activations = module.feed_forward.neurons(attend(module, x, relations[layer])[1]).float().cpu()
+            _, read = attend(module, x, relations[layer])
+            activations = module.feed_forward.neurons(read).float().cpu()
         for encoding, rows in zip(batch, activations, strict=False):
             special = torch.tensor(encoding.special)
             peak, place = rows[: len(encoding)].masked_fill(special[:, None], -torch.inf).max(dim=0)
             i = order[len(values)]
-            values[i], places[i] = peak, place
+            values[i] = peak
+            places[i] = place
             done += len(encoding)
         progress.report(done, total)
     lines = range(len(encodings))
-    return torch.stack([values[i] for i in lines]), torch.stack([places[i] for i in lines]).to(torch.int32)
+    all_values = torch.stack([values[i] for i in lines])
+    all_places = torch.stack([places[i] for i in lines])
+    return all_values, all_places.to(torch.int32)

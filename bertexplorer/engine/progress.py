@@ -45,7 +45,8 @@ class Work:
     leader: "Work | None" = None  # other work that this one waits for, and whose progress counts meanwhile
 
     def expect(self, tokens: int) -> None:
-        """Announce *tokens* more. Raises ExplorerError if that is more than the limit allows."""
+        """Announce *tokens* more. Work that proves long calls *on_long*, which may wait. Raises ExplorerError if these
+        are more than the limit allows."""
         self.total = max(self.total, self.planned + tokens)
         if self.limit and self.total > self.limit:
             raise ExplorerError(
@@ -58,13 +59,15 @@ class Work:
             self.started = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
-        """Report that a loop has computed *done* of its *total* tokens. 0 announces a new loop."""
+        """Report that a loop has computed *done* of its *total* tokens. 0 announces a new loop. Raises Stopped if the
+        work should end, and ExplorerError as `expect`."""
         if done == 0:
             if not self.done:
                 self.started = time.monotonic()  # it may have waited for its turn
             self.leader = None
             self.expect(total)
-            self.planned, self.earlier = self.planned + total, self.done
+            self.planned += total
+            self.earlier = self.done
         self.done = self.earlier + done
         self.check()
 

@@ -44,12 +44,15 @@ class RequestQueue:
     """A bounded queue: first come, first served. Safe to call from many threads."""
 
     def __init__(self, capacity: int, max_waiting: int) -> None:
-        self.capacity, self.max_waiting = capacity, max_waiting
+        """*capacity*: requests that are answered at once; *max_waiting*: others that may wait."""
+        self.capacity = capacity
+        self.max_waiting = max_waiting
         self.lock = threading.Lock()
         self.line: deque[Ticket] = deque()
         self.active: list[Ticket] = []
-        self.answered = self.refused = 0
-        self.mean_s = 0.0
+        self.answered = 0
+        self.refused = 0
+        self.mean_s = 0.0  # of the time that an answer takes
 
     @property
     def waiting(self) -> int:
@@ -84,7 +87,10 @@ class RequestQueue:
         """Free the place of *ticket* for the first in the queue."""
         with self.lock:
             duration = time.monotonic() - ticket.since
-            self.mean_s = SMOOTHING * self.mean_s + (1 - SMOOTHING) * duration if self.answered else duration
+            if self.answered == 0:
+                self.mean_s = duration
+            else:
+                self.mean_s = SMOOTHING * self.mean_s + (1 - SMOOTHING) * duration
             self.answered += 1
             self.active.remove(ticket)
             if self.line:
@@ -93,21 +99,26 @@ class RequestQueue:
     def drop(self, work: Work) -> None:
         """Take *work* out of the queue if it waits there."""
         with self.lock:
-            for ticket in [ticket for ticket in self.line if ticket.work is work]:
-                self.line.remove(ticket)
-                ticket.turn.set()
+            for ticket in list(self.line):
+                if ticket.work is work:
+                    self.line.remove(ticket)
+                    ticket.turn.set()
 
     def seconds(self, position: int) -> int:
         """The estimated seconds until the request at *position* (1: the first) is answered, by the mean of the
         answers so far. It is more if the current ones already take longer."""
         now = time.monotonic()
-        mean_s = max([self.mean_s, *(now - ticket.since for ticket in self.active)])
-        return max(1, round((position + 1) * mean_s / self.capacity))
+        ages_s = [now - ticket.since for ticket in self.active]
+        seconds_each = max([self.mean_s, *ages_s])
+        return max(1, round((position + 1) * seconds_each / self.capacity))
 
     def position(self, work: Work) -> int:
         """The position of *work* in the queue (1: the first); 0 if it does not wait."""
         with self.lock:
-            return next((position for position, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
+            for position, ticket in enumerate(self.line, 1):
+                if ticket.work is work:
+                    return position
+        return 0
 
 
 class RequestQueues:
@@ -158,7 +169,8 @@ class RequestQueues:
             yield  # an error needs no place any more
             tickets.extend((queue, queue.enter(work, again=True)) for queue in held)
 
-        work.on_long, work.on_aside = move, aside
+        work.on_long = move
+        work.on_aside = aside
         tickets.append((queue, queue.enter(work)))
         try:
             with working(work):
@@ -185,7 +197,8 @@ class RequestQueues:
         """The progress of *work*. If it waits: its `place` in the queue and the `seconds` until its answer. If it is
         long, or has taken long: the share that is `done` and the `seconds` left. Empty if the answer is near."""
         for queue in (self.slow, self.quick):
-            if position := queue.position(work):
+            position = queue.position(work)
+            if position:
                 return {"place": position, "seconds": queue.seconds(position)}
         shown = work.leader or work
         if not shown.shown or shown.seconds_left is None:

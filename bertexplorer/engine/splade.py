@@ -17,11 +17,14 @@ def term_weights(checkpoint: Checkpoint, encoding: Encoding) -> tuple[Float[Tens
     tokens, [CLS] and [SEP] included, as in the paper. fp32 on the CPU. Raises ExplorerError without an MLM head, or if
     a number is not finite."""
     _ = checkpoint.masked_lm  # if there is no head, raise before the pass
-    vectors, size = forward(checkpoint, [encoding]).hidden[-1][0], checkpoint.tokenizer.vocab_size
-    best, where = torch.full((size,), -torch.inf), torch.zeros(size, dtype=torch.long)
+    vectors = forward(checkpoint, [encoding]).hidden[-1][0]
+    size = checkpoint.tokenizer.vocab_size
+    best = torch.full((size,), -torch.inf)
+    where = torch.zeros(size, dtype=torch.long)
     for begin in range(0, len(vectors), CHUNK):
         logits = vocabulary_logits(checkpoint, vectors[begin : begin + CHUNK])[:, :size].float().cpu()
         highest, position = logits.max(dim=0)
         higher = highest > best
-        best[higher], where[higher] = highest[higher], position[higher] + begin
+        best[higher] = highest[higher]
+        where[higher] = position[higher] + begin
     return check_finite(checkpoint, best.relu().log1p()), where

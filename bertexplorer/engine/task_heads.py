@@ -23,27 +23,39 @@ def head_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str
 
     Raises ExplorerError if the checkpoint has no such head, or if a number is not finite."""
     require_head(checkpoint, head)
-    first = (0,) if reads_first(checkpoint, head) else None
-    return in_batches(checkpoint, encodings, lambda last, mask: read_head(checkpoint, head, last, mask), first)
+
+    def read(last: Tensor, mask: Tensor | None) -> Tensor:
+        return read_head(checkpoint, head, last, mask)
+
+    rows = (0,) if reads_first(checkpoint, head) else None
+    return in_batches(checkpoint, encodings, read, rows)
 
 
 def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n 2"]:
     """For each pair, the logits (is next, is not next) of Devlin et al. (2019), as `head_logits`."""
     logits = head_logits(checkpoint, encodings, "next_sentence")
-    return torch.stack(logits) if logits else torch.empty(0, 2)
+    if not logits:
+        return torch.empty(0, 2)
+    return torch.stack(logits)
 
 
 def in_batches(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], read: Read, rows: tuple[int, ...] | None
 ) -> list[Tensor]:
     """The logits that *read* computes for each encoding, without the rows of padding, from the last layer's vectors (of
-    the tokens in *rows* only, if given) and the mask of the batch."""
-    positions = None if rows is None else torch.tensor(rows, dtype=torch.long, device=checkpoint.device)
+    the tokens in *rows* only, if given) and the mask of the batch. Raises ExplorerError if one is not finite."""
+    positions = None
+    if rows is not None:
+        positions = torch.tensor(rows, dtype=torch.long, device=checkpoint.device)
     results: dict[int, Tensor] = {}
     for indices, batch in batches_by_length(checkpoint, encodings, positions):
-        mask = None if rows is not None else padding([encodings[i] for i in indices], batch.last.device)
+        mask = None
+        if rows is None:
+            mask = padding([encodings[i] for i in indices], batch.last.device)
         for i, logits in zip(indices, read(batch.last, mask), strict=True):
-            results[i] = check_finite(checkpoint, logits[: len(encodings[i])] if logits.dim() > 1 else logits)
+            if logits.dim() > 1:  # a row for each token
+                logits = logits[: len(encodings[i])]
+            results[i] = check_finite(checkpoint, logits)
     return [results[i] for i in range(len(encodings))]
 
 
@@ -51,7 +63,9 @@ def padding(encodings: Sequence[Encoding], device: torch.device) -> Bool[Tensor,
     """True for a token, False for padding; None if nothing is padded."""
     lengths = torch.tensor([len(encoding) for encoding in encodings], device=device)
     mask = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
-    return None if bool(mask.all()) else mask
+    if mask.all():
+        return None
+    return mask
 
 
 def read_sequence(
@@ -71,7 +85,9 @@ def read_tokens(checkpoint: Checkpoint, head: str, last: Float[Tensor, "*n d"]) 
     with torch.inference_mode():
         vectors = module.transform(last).float()
         logits = F.linear(vectors, module.output.weight.to_dense().float(), module.output.bias.float()).cpu()
-    return ReplacedToken.as_labels(logits[..., 0]) if isinstance(module, ReplacedToken) else logits
+    if isinstance(module, ReplacedToken):
+        return ReplacedToken.as_labels(logits[..., 0])
+    return logits
 
 
 def read_next_sentence(checkpoint: Checkpoint, last: Float[Tensor, "n t d"]) -> Float[Tensor, "n 2"]:
@@ -93,8 +109,9 @@ def read_head(checkpoint: Checkpoint, head: str, last: Float[Tensor, "b q d"], m
 
 def reads_first(checkpoint: Checkpoint, head: str) -> bool:
     """Whether *head* reads the vector of [CLS] alone."""
-    pooled = head == "sequence_classifier" and checkpoint.sequence_classifier.first_only
-    return pooled or head == "next_sentence"
+    if head == "sequence_classifier":
+        return checkpoint.sequence_classifier.first_only
+    return head == "next_sentence"
 
 
 def require_head(checkpoint: Checkpoint, head: str) -> None:
@@ -113,5 +130,7 @@ def layer_head_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> 
     require_head(checkpoint, head)
     hidden = forward(checkpoint, [encoding]).hidden
     with torch.inference_mode():
-        states = [*(checkpoint.encoder.norm(state) for state in hidden[:-1]), hidden[-1]]
-    return check_finite(checkpoint, torch.cat([read_head(checkpoint, head, state) for state in states]))
+        states = [checkpoint.encoder.norm(state) for state in hidden[:-1]]
+        states.append(hidden[-1])
+    logits = [read_head(checkpoint, head, state) for state in states]
+    return check_finite(checkpoint, torch.cat(logits))

@@ -65,9 +65,16 @@ class TunedLens:
 
 def save_tuned_lens(lens: TunedLens, checkpoint: Checkpoint, folder: Path) -> None:
     """Write *lens* to *folder*, in fp16, for `read_tuned_lens`."""
-    about = {name: getattr(lens, name) for name in ("positions", "held_out", "raw", "tuned", "seconds")}
+    about = {
+        "positions": lens.positions,
+        "held_out": lens.held_out,
+        "raw": lens.raw,
+        "tuned": lens.tuned,
+        "seconds": lens.seconds,
+        "revision": checkpoint.revision,
+    }
     tensors = {"weights": lens.weights.half().cpu().contiguous(), "biases": lens.biases.half().cpu().contiguous()}
-    save_file(tensors, folder / FILE, metadata={"lens": json.dumps({**about, "revision": checkpoint.revision})})
+    save_file(tensors, folder / FILE, metadata={"lens": json.dumps(about)})
 
 
 def read_tuned_lens(checkpoint: Checkpoint) -> TunedLens | None:
@@ -81,7 +88,8 @@ def read_tuned_lens(checkpoint: Checkpoint) -> TunedLens | None:
     try:
         with safe_open(checkpoint.folder / FILE, "pt", device=str(checkpoint.device)) as file:
             about: dict[str, Any] = json.loads(file.metadata()["lens"])
-            raw, tuned = (tuple(map(float, about[name])) for name in ("raw", "tuned"))
+            raw = tuple(float(value) for value in about["raw"])
+            tuned = tuple(float(value) for value in about["tuned"])
             # Nothing is read of a file whose tensors or whose weights are not those of the checkpoint.
             fits = all(file.get_slice(name).get_shape() == shape for name, shape in shapes.items())
             complete = len(raw) == len(tuned) == config.num_layers
@@ -101,6 +109,7 @@ def read_tuned_lens(checkpoint: Checkpoint) -> TunedLens | None:
 
 
 def apply_affine(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:
+    """*states* through the map *by*: (what is added to the identity, the bias)."""
     return states + F.linear(states, *by)
 
 
@@ -109,18 +118,25 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
 
     The seed is fixed, so two fits differ by rounding at most. Raises ExplorerError if there is no MLM head, or if a
     number is not finite."""
-    started, device = time.monotonic(), checkpoint.device
-    fit_positions = sum(len(e.masked) for e, is_held_out in zip(encodings, held_out, strict=True) if not is_held_out)
+    started = time.monotonic()
     num_layers = checkpoint.config.num_layers
-    held_out_positions = sum(len(e.masked) for e in encodings) - fit_positions
+
+    # 1. The work, and the hidden states of all layers at the masks: a row for each mask.
+    is_held_out_row: list[bool] = []
+    for encoding, is_held_out in zip(encodings, held_out, strict=True):
+        is_held_out_row += [is_held_out] * len(encoding.masked)
+    held_out_positions = sum(is_held_out_row)
+    fit_positions = len(is_held_out_row) - held_out_positions
     fit_steps = EPOCHS * fit_positions * num_layers  # a position counts as a token
     total = fit_steps + FULL * (fit_positions + held_out_positions * (1 + 2 * num_layers))
     progress.expect(sum(map(len, encodings)) + total)
-    head, norm = to_fp32(checkpoint.masked_lm, checkpoint.config), deepcopy(checkpoint.encoder.norm).float()
-    states = word_vectors(checkpoint, encodings, [[(i,) for i in e.masked] for e in encodings]).to(device)
-    is_held_out_row = [out for e, out in zip(encodings, held_out, strict=True) for _ in e.masked]
-    held_out_rows = torch.tensor(is_held_out_row, device=device)
-    final, layers = states[-1], states[:-1]
+    head = to_fp32(checkpoint.masked_lm, checkpoint.config)
+    norm = deepcopy(checkpoint.encoder.norm).float()
+    masks = [[(position,) for position in encoding.masked] for encoding in encodings]
+    states = word_vectors(checkpoint, encodings, masks).to(checkpoint.device)
+    held_out_rows = torch.tensor(is_held_out_row, device=checkpoint.device)
+    final = states[-1]
+    layers = states[:-1]
     done = 0
 
     def count(positions: int) -> None:
@@ -128,6 +144,7 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
         done += positions
         progress.report(done, total)
 
+    # 2. The fit, over a part of the vocabulary.
     progress.report(0, total)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
         matrix, bias = sample_vocabulary(head, final[~held_out_rows], count)
@@ -138,7 +155,10 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
         return F.kl_div(log_probs, target_log_probs[rows], log_target=True, reduction="batchmean")
 
     maps = [fit(checkpoint, state[~held_out_rows], loss, count) for state in layers]
-    raw, tuned = [0.0] * num_layers, [0.0] * num_layers
+
+    # 3. What it achieves at the positions that the fit has not seen, over the whole vocabulary.
+    raw = [0.0] * num_layers
+    tuned = [0.0] * num_layers
     for rows in held_out_rows.nonzero()[:, 0].split(ROWS):
         with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
             log_probs = head(final[rows]).log_softmax(dim=-1)
@@ -150,9 +170,15 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
                 count(FULL * 2 * len(rows))
     if not all(map(math.isfinite, (*raw, *tuned))):
         raise ExplorerError(f"The tuned lens of {checkpoint.name} is not finite. Use the raw lens.")
-    weights, biases = (torch.stack(parts) for parts in zip(*maps, strict=True))
-    seconds = time.monotonic() - started
-    return TunedLens(weights, biases, fit_positions, sum(is_held_out_row), tuple(raw), tuple(tuned), seconds)
+    return TunedLens(
+        weights=torch.stack([weight for weight, _ in maps]),
+        biases=torch.stack([bias for _, bias in maps]),
+        positions=fit_positions,
+        held_out=held_out_positions,
+        raw=tuple(raw),
+        tuned=tuple(tuned),
+        seconds=time.monotonic() - started,
+    )
 
 
 def fit(
@@ -165,17 +191,21 @@ def fit(
     step with its number of positions."""
     num_states, size = states.shape
     scale = states.std(dim=0).clamp(min=1e-6)  # so that one rate suits all dimensions
-    weight, bias = (states.new_zeros(shape).requires_grad_() for shape in ((size, size), (size,)))
+    weight = states.new_zeros((size, size)).requires_grad_()
+    bias = states.new_zeros(size).requires_grad_()
     groups = [{"params": [weight], "weight_decay": DECAY}, {"params": [bias], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=RATE)
     order = torch.Generator().manual_seed(0)
-    batches = [part for _ in range(EPOCHS) for part in torch.randperm(num_states, generator=order).split(BATCH)]
+    batches: list[Tensor] = []
+    for _ in range(EPOCHS):
+        batches += torch.randperm(num_states, generator=order).split(BATCH)
     for step, batch in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / len(batches))
         with checkpoint.scheduler.slot(heavy=True), torch_threads(1):
             rows = batch.to(states.device)
-            value = loss(states[rows] + scale * F.linear(states[rows] / scale, weight, bias), rows)
+            mapped = states[rows] + scale * F.linear(states[rows] / scale, weight, bias)
+            value = loss(mapped, rows)
             weight.grad, bias.grad = torch.autograd.grad(value, (weight, bias))  # none for the checkpoint's own weights
             optimiser.step()
         count(len(batch))
@@ -188,7 +218,9 @@ def sample_vocabulary(
     """Rows of the head's output matrix and their biases: of the likely pieces, and of a sample of the others, whose
     biases are raised such that the sample has the weight of them all. *count*: is told how far it is, in steps of the
     fit."""
-    best, pieces = [], head.output.out_features
+    # 1. The pieces that some final answer finds likely, and a sample of the others.
+    pieces = head.output.out_features
+    best = []
     for part in final.split(ROWS):
         best.append(head(part).topk(min(LIKELY, pieces)).indices.flatten())
         count(FULL * len(part))
@@ -198,11 +230,15 @@ def sample_vocabulary(
     other_ids = unlikely.nonzero()[:, 0]
     order = torch.randperm(len(other_ids), generator=torch.Generator().manual_seed(0))
     sampled = other_ids[order[:SAMPLED].to(other_ids.device)]
+
+    # 2. Their rows, the sampled ones with the weight of all that they stand for.
     log_weight = math.log(max(1, len(other_ids)) / max(1, len(sampled)))
     ids = torch.cat([likely, sampled])
-    lift = torch.zeros_like(ids, dtype=final.dtype)
-    lift[len(likely) :] = log_weight
-    return head.output.weight[ids], lift if head.output.bias is None else head.output.bias[ids] + lift
+    biases = torch.zeros_like(ids, dtype=final.dtype)
+    biases[len(likely) :] = log_weight
+    if head.output.bias is not None:
+        biases = head.output.bias[ids] + biases
+    return head.output.weight[ids], biases
 
 
 def divergence(final_log_probs: Float[Tensor, "n v"], logits: Float[Tensor, "n v"]) -> float:

@@ -75,7 +75,9 @@ def integrated_rows(
         return sentence_encoder.embed(states_of(passed, LAST, pooling), encoding.unpooled)
 
     # 1. Points on the line from the masks to the text, and a direction for every token.
-    nodes, weights = (torch.tensor(part, dtype=end.dtype, device=end.device) for part in leggauss(STEPS))
+    quadrature = leggauss(STEPS)  # (nodes from -1 to 1, weights)
+    nodes = torch.tensor(quadrature[0], dtype=end.dtype, device=end.device)
+    weights = torch.tensor(quadrature[1], dtype=end.dtype, device=end.device)
     points = start + ((nodes + 1) / 2)[:, None, None] * (end - start)
     directions = torch.zeros(len(moved), *end.shape, device=end.device)
     for row, i in enumerate(moved):
@@ -87,8 +89,9 @@ def integrated_rows(
         return weights / 2 @ along
 
     # 2. The derivatives, many directions at once.
-    size = max(1, CHUNK // points[..., 0].numel())
-    cost = progress.GRADIENT * len(moved) * points[..., 0].numel()
+    tokens = points[..., 0].numel()  # of all points
+    size = max(1, CHUNK // tokens)
+    cost = progress.GRADIENT * len(moved) * tokens
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         reference = read(start[None])[0]
         rows = reference.new_zeros(len(encoding), len(reference))

@@ -64,7 +64,9 @@ def fingerprint(encodings: Sequence[Encoding]) -> bytes:
 def mean_of_groups(vectors: Float[Tensor, "n d"], counts: Sequence[int], *, scaled: bool) -> Float[Tensor, "m d"]:
     """The mean of each group of neighbouring *vectors*, *scaled* to length 1. *counts*: the size of each group."""
     means = torch.stack([group.mean(dim=0) for group in vectors.split(list(counts))])
-    return torch.nn.functional.normalize(means, dim=-1) if scaled else means
+    if scaled:
+        means = torch.nn.functional.normalize(means, dim=-1)
+    return means
 
 
 def prompt_of(checkpoint: Checkpoint, name: str | None) -> str:
@@ -85,9 +87,12 @@ def similarities(measure: str, first: Float[Tensor, "n d"], second: Float[Tensor
 def similarity_table(
     measure: str, first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"]
 ) -> Float[np.ndarray, "n m"]:
-    """How similar each vector of *first* is to each of *second*."""
-    rows, columns = torch.from_numpy(first), torch.from_numpy(second)
-    return torch.stack([similarities(measure, row.expand_as(columns), columns) for row in rows]).numpy()
+    """How similar each vector of *first* is to each of *second*. *measure*: of SIMILARITIES."""
+    columns = torch.from_numpy(second)
+    rows = []
+    for vector in torch.from_numpy(first):
+        rows.append(similarities(measure, vector.expand_as(columns), columns))
+    return torch.stack(rows).numpy()
 
 
 def sentence_encoder_of(checkpoint: Checkpoint, pooling: str) -> SentenceEncoder:
@@ -115,8 +120,10 @@ def word_vectors(
         for row, i in enumerate(indices):
             tokens = states[:, row].float().cpu()
             vectors[i] = [tokens[:, list(positions)].mean(dim=1) for positions in words[i]]
-    flat = [vector for i in range(len(encodings)) for vector in vectors[i]]
-    return check_finite(checkpoint, torch.stack(flat, dim=1))
+    in_order: list[Tensor] = []
+    for i in range(len(encodings)):
+        in_order += vectors[i]
+    return check_finite(checkpoint, torch.stack(in_order, dim=1))
 
 
 def token_vectors(
@@ -133,6 +140,7 @@ def token_vectors(
 
 
 def states_of(batch: Forward, layer: int, pooling: str | SentenceEncoder) -> Float[Tensor, "b t d"]:
+    """The vectors that *pooling* pools: those of a layer, or the sums of the last four in fp32."""
     if pooling == LAST_FOUR:
         return torch.stack([state.float() for state in batch.hidden[1:][-4:]]).sum(dim=0)
     return batch.hidden[layer]

@@ -34,8 +34,9 @@ def answer_keys(answerer: Answerer, lesson: ParsedLesson, opening: State, checkp
 
 def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
     """The right answer to *block*, with feedback on each answer. Raises ExplorerError if the checkpoint has none."""
-    has_after = facts or block.kind != "find"  # a find without an example has no facts
-    after = {"after": tree(fill_slots(block.fields.get("after", ""), facts)) if has_after else []}
+    after: dict[str, Any] = {"after": []}
+    if facts or block.kind != "find":  # a find without an example has no facts
+        after["after"] = tree(fill_slots(block.fields.get("after", ""), facts))
     if block.kind == "claim":
         claim = grading.claim(block, facts)
         return {"holds": claim.holds, "text": inline(claim.text)}
@@ -44,10 +45,18 @@ def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
         return {"key": graded[0].key, "feedback": [tree(feedback.text) for feedback in graded], **after}
     if block.kind == "number":
         number = grading.number_key(block, facts)
-        ranges = [(*grading.bounds(item), tree(fill_slots(item.feedback, facts))) for item in block.items]
-        percent, width = in_percent(block.prompt), grading.tolerance(block, number)
-        about = {"key": number, "tolerance": width, "percent": percent}
-        return {**about, "ranges": ranges, "answer": format_answer(number, block.prompt), **after}
+        ranges = []
+        for item in block.items:
+            low, high = grading.bounds(item)
+            ranges.append((low, high, tree(fill_slots(item.feedback, facts))))
+        return {
+            "key": number,
+            "tolerance": grading.tolerance(block, number),
+            "percent": in_percent(block.prompt),
+            "ranges": ranges,
+            "answer": format_answer(number, block.prompt),
+            **after,
+        }
     if block.kind == "share":
         return {"shares": grading.shares_of(block, facts), **after}
     if block.kind == "say":
@@ -78,5 +87,5 @@ def example_state(answerer: Answerer, block: Block, state: State, opening: State
     example = block.fields["example"]
     if example.startswith("/?"):
         return grading.state_of(answerer, example, opening, checkpoint)
-    text, _, pair = (part.strip() for part in example.partition(" | "))
+    text, pair = block.example_texts
     return replace(state, text=text, pair=pair or state.pair, hidden=(), picked=())

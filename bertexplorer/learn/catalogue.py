@@ -36,8 +36,10 @@ class LessonCatalogue:
     @classmethod
     def of(cls, settings: Settings) -> LessonCatalogue:
         """The lessons of the package, of BERTEXPLORER_LESSONS, and uploaded ones."""
-        folders = (BUNDLED, settings.lessons_dir) if settings.lessons_dir else (BUNDLED,)
-        return cls(folders, settings.data_dir / "lessons")
+        folders = [BUNDLED]
+        if settings.lessons_dir:
+            folders.append(settings.lessons_dir)
+        return cls(tuple(folders), settings.data_dir / "lessons")
 
     def save_upload(self, content: bytes) -> str:
         """Store the uploaded lesson *content* and return its slug. Anyone with the link may read the lesson. Raises
@@ -69,11 +71,11 @@ class LessonCatalogue:
                 match = NAME.fullmatch(path.name)
                 if match and not match[3]:  # else a translation
                     numbered.append((int(match[1]), match[2], path))
-        numbered.sort(key=lambda item: item[0])
-        found = {slug: path for _, slug, path in numbered}
+        numbered.sort(key=lambda file: file[0])
+        files = {slug: path for _, slug, path in numbered}
         if self.chosen is not None:
-            return {slug: found[slug] for slug in self.chosen}
-        return found
+            return {slug: files[slug] for slug in self.chosen}
+        return files
 
     def only(self, slugs: Sequence[str]) -> LessonCatalogue:
         """The lessons *slugs* of these, in that order. Raises ExplorerError for one that does not exist."""
@@ -103,8 +105,10 @@ class LessonCatalogue:
 
     def lesson(self, slug: str, language: str = "") -> ParsedLesson:
         """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
-        if self.uploads is not None and OWN.fullmatch(slug) and (file := self.uploads / f"{slug}.md").is_file():
-            return read_upload(file, slug)
+        if self.uploads is not None and OWN.fullmatch(slug):
+            upload = self.uploads / f"{slug}.md"
+            if upload.is_file():
+                return read_upload(upload, slug)
         if slug not in self.files:
             raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
         return self.translations.get((slug, language), self.lessons[slug])
@@ -115,9 +119,13 @@ class LessonCatalogue:
         translations: dict[tuple[str, str], ParsedLesson] = {}
         for folder in self.folders:
             for path in sorted(folder.glob("*.??.md")):
-                if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons and path.is_file():
+                match = NAME.fullmatch(path.name)
+                if not match or not path.is_file():
+                    continue
+                _, slug, language = match.groups()
+                if language and slug in self.lessons:
                     source = path.read_text("utf-8-sig", "replace")
-                    translations[match[2], match[3]], _ = translate(self.lessons[match[2]], source)
+                    translations[slug, language], _ = translate(self.lessons[slug], source)
         return translations
 
     def languages(self, slug: str = "") -> list[str]:

@@ -35,9 +35,8 @@ class CheckLine:
 
 def check(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
     """Evaluate everything that *lesson* asserts, on *checkpoint* or the page's."""
-    yield from (
-        CheckLine(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style_problems(lesson)]
-    )
+    for problem in [*lesson.problems, *style_problems(lesson)]:
+        yield CheckLine(problem.line, "", problem.text, wrong=True)
     written_for = lesson.about.get("holds_on", [])
     if checkpoint and written_for and checkpoint not in written_for:
         text = f"written for {', '.join(written_for)}; what it says need not hold on {checkpoint}"
@@ -46,12 +45,10 @@ def check(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: 
     for block in lesson.blocks:
         name = f"{block.kind} {block.id}"
         try:
-            yield from (
-                CheckLine(block.line, name, text)
-                for text in evaluate_block(answerer, block, opening, checkpoint, computed)
-            )
+            for text in evaluate_block(answerer, block, opening, checkpoint, computed):
+                yield CheckLine(block.line, name, text)
         except ExplorerError as error:
-            yield CheckLine(block.line, name, str(error), True)
+            yield CheckLine(block.line, name, str(error), wrong=True)
 
 
 def style_problems(lesson: ParsedLesson) -> Iterator[LessonProblem]:
@@ -64,9 +61,8 @@ def style_problems(lesson: ParsedLesson) -> Iterator[LessonProblem]:
     for block in lesson.blocks:
         for item in block.items:
             if block.kind in PICKING and not item.ticked and not item.feedback:
-                yield LessonProblem(
-                    item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why people pick it."
-                )
+                message = f"{item.text!r:.60} has no feedback; say below it, after >, why people pick it."
+                yield LessonProblem(item.line, message)
 
 
 def evaluate_block(
@@ -76,17 +72,20 @@ def evaluate_block(
     ExplorerError if the block cannot be used with this checkpoint."""
     if not block.link:
         return
-    state = None if block.link.startswith(PREFIX) else grading.state_of(answerer, block.link, opening, checkpoint)
+    state = None  # of a recorded run
+    if not block.link.startswith(PREFIX):
+        state = grading.state_of(answerer, block.link, opening, checkpoint)
     if state and block.kind == "find":
         yield from check_find(answerer, block, state, opening, checkpoint)
         return
     if block.link not in computed:
         computed[block.link] = grading.facts_for(answerer, block.link, opening, checkpoint)
     facts = computed[block.link]
-    fields = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
-    texts = [*fields, *(item.feedback for item in block.items)]
-    for source in (slot for text in texts for slot in slots(text)):
-        yield f"{source} = {format_value(Expression.read(source, facts).value(facts))}"
+    texts = [block.fields.get(name, "") for name in ("after", "text", "otherwise")]
+    texts += [item.feedback for item in block.items]
+    for text in texts:
+        for source in slots(text):
+            yield f"{source} = {format_value(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
         yield from check_click(block, facts, grading.tokens_of(answerer, state))
     elif block.kind in KEYS:
@@ -105,18 +104,22 @@ def check_claim(block: Block, facts: grading.Facts) -> str:
 
 
 def describe_prediction(block: Block, facts: grading.Facts) -> str:
+    """Describe the answer, and where the lesson expects another one. Raises ExplorerError if there is no answer."""
     key = block.items[grading.key_of(block, facts)]
-    others = [item.text for item in block.items if item.ticked and item is not key]
-    return f"answer: {key.text}" + "".join(f"; the feedback expects {text}, and is not shown" for text in others)
+    parts = [f"answer: {key.text}"]
+    for item in block.items:
+        if item.ticked and item is not key:
+            parts.append(f"the feedback expects {item.text}, and is not shown")
+    return "; ".join(parts)
 
 
 def describe_number(block: Block, facts: grading.Facts) -> str:
-    """Describe the answer. Raises ExplorerError for a tolerance or a range that is not a number."""
+    """Describe the answer. Raises ExplorerError for a tolerance or a range that is not a number, for a tolerance below
+    0, and for a range that holds no number."""
     key = grading.number_key(block, facts)
     if grading.tolerance(block, key) < 0:
-        raise ExplorerError(
-            f"tolerance: got {block.fields['tolerance']!r:.40}; wanted 0 or more, such as 0.05 or 10 %."
-        )
+        given = block.fields["tolerance"]
+        raise ExplorerError(f"tolerance: got {given!r:.40}; wanted 0 or more, such as 0.05 or 10 %.")
     for item in block.items:
         low, high = grading.bounds(item)
         if low is not None and high is not None and low > high:
@@ -150,13 +153,20 @@ def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
 
 def check_find(answerer: Answerer, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
-    names = grading.names_of(block, state)
-    hints = slots(
-        " ".join([block.fields.get("hint", ""), block.fields.get("found", ""), *(hint for _, hint in block.near)])
-    )
+    # 1. Every expression can be read.
+    sources = [block.fields["accept"]]
+    hints = [block.fields.get("hint", ""), block.fields.get("found", "")]
+    for condition, hint in block.near:
+        sources.append(condition)
+        hints.append(hint)
+    for hint in hints:
+        sources += slots(hint)
     conclusions = slots(block.fields.get("after", ""))
-    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *hints, *conclusions]:
+    names = grading.names_of(block, state)
+    for source in [*sources, *conclusions]:
         Expression.read(source, names)
+
+    # 2. The example is accepted.
     example = block.fields.get("example", "")
     if not example:
         return
@@ -165,7 +175,8 @@ def check_find(answerer: Answerer, block: Block, state: State, opening: State, c
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")
     yield f"the example is accepted: {values}"
-    yield from (f"{slot} = {format_value(Expression.read(slot, facts).value(facts))}" for slot in conclusions)
+    for source in conclusions:
+        yield f"{source} = {format_value(Expression.read(source, facts).value(facts))}"
 
 
 def check_click(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:

@@ -44,16 +44,16 @@ class Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found = ""
+        self.answers = ""  # JSON
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "meta" and given.get("name") == META:
-            self.found = given.get("content") or ""
+        attributes = dict(attrs)
+        if tag == "meta" and attributes.get("name") == META:
+            self.answers = attributes.get("content") or ""
 
 
 def read_hand_in(path: Path) -> HandIn:
-    """The content of one file."""
+    """The content of one file; of one that cannot be read, the *problem*."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe would wait for ever
             return HandIn(path.name, problem="it is a folder, a pipe or a device; wanted a file")
@@ -67,16 +67,16 @@ def read_hand_in(path: Path) -> HandIn:
         return HandIn(path.name, problem="it is not UTF-8 text")
     except (AssertionError, ValueError, RecursionError):  # Python's parser gives up on some malformed pages
         return HandIn(path.name, problem="it is not a page that can be read; ask for the file again")
-    if not reader.found:
+    if not reader.answers:
         return HandIn(path.name, problem="it has no answers of BERT Explorer; wanted a file saved with “Hand in”")
     try:
-        given = json.loads(reader.found)
-        texts = {name: given.get(name, "") for name in ("lesson", "version", "checkpoint", "student", "saved")}
-        answers = given["answers"]
+        saved = json.loads(reader.answers)
+        texts = {name: saved.get(name, "") for name in ("lesson", "version", "checkpoint", "student", "saved")}
+        answers = saved["answers"]
         if not all(isinstance(text, str) for text in texts.values()) or not isinstance(answers, dict):
             raise ValueError
         texts["student"] = texts["student"][:MAX_NAME]
-        return HandIn(path.name, **texts, answers={id: dict(one) for id, one in answers.items()})
+        return HandIn(path.name, **texts, answers={id: dict(answer) for id, answer in answers.items()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return HandIn(path.name, problem="its answers cannot be read; ask for the file again")
 
@@ -124,11 +124,12 @@ def graded(
                 marks[column] = "" if right is None else int(right)
             except ExplorerError as error:
                 problems.append(f"{block.id}: {error}")
-    if unknown := sorted(set(hand_in.answers) - {block.id for block in lesson.questions}):
+    unknown = sorted(set(hand_in.answers) - {block.id for block in lesson.questions})
+    if unknown:
         problems.append(f"answers to unknown questions: {', '.join(unknown)[:80]}")
     gradable = [block for block in lesson.questions if block.kind not in ("say", "share")]
-    right_ones = sum(mark == 1 for mark in marks.values())
-    return {"right": right_ones, "of": len(gradable), "problem": "; ".join(problems), **marks}
+    num_right = sum(mark == 1 for mark in marks.values())
+    return {"right": num_right, "of": len(gradable), "problem": "; ".join(problems), **marks}
 
 
 def is_right(
@@ -139,8 +140,10 @@ def is_right(
     opening: State,
     known: dict[tuple[str, str, str], grading.Facts],
 ) -> bool | None:
-    """Whether the answer to *block* is right; None where no answer is."""
-    given, checkpoint = hand_in.answers[block.id], hand_in.checkpoint
+    """Whether the answer to *block* is right; None where no answer is. *known*: as in `graded`, which grows. Raises
+    ExplorerError for an answer that cannot be graded."""
+    given = hand_in.answers[block.id]
+    checkpoint = hand_in.checkpoint
     if block.kind == "find":
         own = grading.state_of(answerer, block.link, opening, checkpoint)
         state = grading.state_of(answerer, str(given.get("link", "")), opening, own.checkpoint)

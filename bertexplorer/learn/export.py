@@ -39,14 +39,17 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
     """Yield the answers of a question, one line each."""
     if block.kind == "number":
         key = grading.number_key(block, facts)
-        width, scale = grading.tolerance(block, key), 100 if in_percent(block.prompt) else 1
+        width = grading.tolerance(block, key)
+        scale = 100 if in_percent(block.prompt) else 1
         yield f"#{scale * key:.4g}:{scale * width:.4g}"
         return
-    right = grading.grade(block, 0, facts, grading.ATTEMPTS).key
     for i, item in enumerate(block.items):
-        text = grading.grade(block, i, facts, grading.ATTEMPTS).text
-        feedback = f" # {escape_gift(quoted(text))}" if text else ""
-        yield f"{'=' if i == right else '~'}{escape_gift(quoted(item.text))}{feedback}"
+        graded = grading.grade(block, i, facts, grading.ATTEMPTS)
+        sign = "=" if graded.right else "~"
+        line = f"{sign}{escape_gift(quoted(item.text))}"
+        if graded.text:
+            line = f"{line} # {escape_gift(quoted(graded.text))}"
+        yield line
 
 
 def moodle(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> str:
@@ -81,7 +84,8 @@ def add_question(quiz: Element, lesson: ParsedLesson, block: Block, facts: gradi
     SubElement(question, "shuffleanswers").text = "0"
     for i, item in enumerate(block.items):
         graded = grading.grade(block, i, facts, grading.ATTEMPTS)
-        answer = SubElement(question, "answer", fraction="100" if graded.right else "0", format="plain_text")
+        fraction = "100" if graded.right else "0"  # per cent of the points
+        answer = SubElement(question, "answer", fraction=fraction, format="plain_text")
         add_text(answer, quoted(item.text))
         if graded.text:
             add_text(SubElement(answer, "feedback", format="plain_text"), quoted(graded.text))
@@ -93,6 +97,7 @@ def add_text(parent: Element, text: str) -> None:
 
 
 def escape_gift(text: str) -> str:
+    """*text* with a backslash before each character that GIFT would read as its own."""
     return CONTROL.sub(r"\\\1", text)
 
 
@@ -100,19 +105,23 @@ def question_table(answerer: Answerer, lesson: ParsedLesson, opening: State, che
     """The questions as CSV, one row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
     rows: list[dict[str, object]] = []
     for block in lesson.blocks:
-        if block.kind in EXPORTED_KINDS:
-            facts = grading.facts_for(answerer, block.link, opening, checkpoint)
-            answer = grading.grade(block, "0" if block.kind == "number" else 0, facts, grading.ATTEMPTS).answer
-            if block.kind == "choice":
-                answer = next(item.text for item in block.items if item.ticked)
-            choices = " | ".join(quoted(item.text) for item in block.items) if block.kind != "number" else ""
-            question = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": quoted(block.prompt)}
-            rows.append(
-                {
-                    **question,
-                    "choices": choices,
-                    "answer": quoted(answer),
-                    "checkpoint": checkpoint or opening.checkpoint,
-                }
-            )
+        if block.kind not in EXPORTED_KINDS:
+            continue
+        facts = grading.facts_for(answerer, block.link, opening, checkpoint)
+        is_number = block.kind == "number"
+        any_answer: object = "0" if is_number else 0  # the last attempt reveals the right one
+        graded = grading.grade(block, any_answer, facts, grading.ATTEMPTS)
+        choices = ""
+        if not is_number:
+            choices = " | ".join(quoted(item.text) for item in block.items)
+        row: dict[str, object] = {
+            "lesson": lesson.slug,
+            "question": block.id,
+            "kind": block.kind,
+            "text": quoted(block.prompt),
+            "choices": choices,
+            "answer": quoted(graded.answer),
+            "checkpoint": checkpoint or opening.checkpoint,
+        }
+        rows.append(row)
     return as_csv(rows)

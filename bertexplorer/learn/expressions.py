@@ -91,7 +91,8 @@ class Expression:
         no sense, such as a word divided by a number."""
         try:
             value = evaluate(self.tree, {**FUNCTIONS, **facts})
-            value = value if isinstance(value, str | bool) else float(value)
+            if not isinstance(value, str | bool):
+                value = float(value)
         except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError) as error:
             if isinstance(error, ExplorerError):
                 raise
@@ -122,14 +123,12 @@ class Expression:
             >>> Expression.read("p() > 0.5 and 1 < 2", {"p": ...}).unmet({"p": lambda: 0.3})
             ['`p()` is 0.3; wanted: more than 0.5.']
         """
-        match self.tree:
-            case ast.BoolOp(op=ast.And(), values=parts):
-                pass
-            case _:
-                parts = [self.tree]
-        conditions = [Expression(ast.unparse(part), part) for part in parts]
+        parts = [self.tree]
+        if isinstance(self.tree, ast.BoolOp) and isinstance(self.tree.op, ast.And):
+            parts = self.tree.values
         sentences = []
-        for condition in conditions:
+        for part in parts:
+            condition = Expression(ast.unparse(part), part)
             with suppress(ExplorerError):  # a later condition may make sense only if an earlier one holds
                 if not condition.holds(facts):
                     sentences.append(condition.describe(facts))
@@ -138,13 +137,13 @@ class Expression:
     @property
     def limits(self) -> tuple[float, ...]:
         """The numbers that it compares something with."""
-        comparisons = [node for node in ast.walk(self.tree) if isinstance(node, ast.Compare)]
-        sides = [side for comparison in comparisons for side in (comparison.left, *comparison.comparators)]
-        return tuple(
-            float(side.value)
-            for side in sides
-            if isinstance(side, ast.Constant) and isinstance(side.value, int | float)
-        )
+        numbers = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Compare):
+                for side in (node.left, *node.comparators):
+                    if isinstance(side, ast.Constant) and isinstance(side.value, int | float):
+                        numbers.append(float(side.value))
+        return tuple(numbers)
 
     def describe(self, facts: Mapping[str, Callable[..., Value]]) -> str:
         """What was found for a condition that does not hold, and what was wanted. Raises ExplorerError."""
@@ -152,10 +151,11 @@ class Expression:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 limit = Expression(self.source, right).value(facts)
                 limits = [] if isinstance(limit, str) else [float(limit)]
-                found, wanted = quote(Expression(self.source, left).value(facts), limits), quote(limit)
+                measured = quote(Expression(self.source, left).value(facts), limits)
+                wanted = quote(limit)
                 if not isinstance(right, ast.Constant):
                     wanted = f"`{ast.unparse(right)}`, which is {wanted}"
-                return f"`{ast.unparse(left)}` is {found}; wanted: {WANTED[type(op)]}{wanted}."
+                return f"`{ast.unparse(left)}` is {measured}; wanted: {WANTED[type(op)]}{wanted}."
         return f"`{self.source}` does not hold."
 
 
@@ -179,12 +179,16 @@ def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
 
 
 def depth(tree: ast.AST) -> int:
-    """The depth of the tree."""
-    deepest, level = 0, [tree]
-    while level:
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        deepest += 1
-    return deepest
+    """The number of levels of the tree. Without recursion, which a deep tree would exhaust."""
+    levels = 0
+    nodes = [tree]
+    while nodes:
+        children: list[ast.AST] = []
+        for node in nodes:
+            children += ast.iter_child_nodes(node)
+        nodes = children
+        levels += 1
+    return levels
 
 
 def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
@@ -202,7 +206,8 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
         case ast.UnaryOp():
             return -number(evaluate(node.operand, names))
         case ast.BinOp():
-            left, right = number(evaluate(node.left, names)), number(evaluate(node.right, names))
+            left = number(evaluate(node.left, names))
+            right = number(evaluate(node.right, names))
             return ARITHMETIC[type(node.op)](left, right)
         case ast.Compare():
             values = [evaluate(operand, names) for operand in (node.left, *node.comparators)]
@@ -219,26 +224,27 @@ def call(name: str, fact: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def word_arguments(fact: Any) -> list[bool]:
-    """For each argument of *fact*, whether it must be a word."""
+    """For each argument of *fact*, in order, whether it must be a word; none for what has no annotations."""
     annotations = getattr(fact, "__annotations__", {})
     return [kind == "str" for argument, kind in annotations.items() if argument != "return"]
 
 
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
+    """Whether *left* *op* *right*. Raises TypeError where words are put in order."""
     if isinstance(op, ORDERED):
         left, right = number(left), number(right)
     return bool(COMPARISONS[type(op)](left, right))
 
 
 def number(value: Any) -> float:
-    """Raises TypeError for anything but a number."""
+    """*value* itself. Raises TypeError for anything but a number."""
     if isinstance(value, bool | str) or not isinstance(value, int | float):
         raise TypeError(f"{value!r:.40} is not a number")
     return value
 
 
 def truth(value: Any) -> bool:
-    """Raises TypeError for anything but true and false."""
+    """*value* itself. Raises TypeError for anything but true and false."""
     if not isinstance(value, bool):
         raise TypeError(f"{value!r:.40} is not a condition")
     return value
@@ -289,4 +295,9 @@ def slots(sentence: str) -> list[str]:
 
 def fill_slots(sentence: str, facts: Mapping[str, Callable[..., Value]], beside: Sequence[float] = ()) -> str:
     """*sentence* with its expressions evaluated; *beside* as in `format_value`. Raises ExplorerError."""
-    return SLOT.sub(lambda m: format_value(Expression.read(m[1], facts).value(facts), m[2] or "", beside), sentence)
+
+    def written(slot: re.Match[str]) -> str:
+        value = Expression.read(slot[1], facts).value(facts)
+        return format_value(value, slot[2] or "", beside)
+
+    return SLOT.sub(written, sentence)

@@ -38,43 +38,52 @@ class LessonProblem:
 def front_matter(
     lines: list[str], allowed: Sequence[str] = ALLOWED, needed: Sequence[str] = NEEDED
 ) -> tuple[dict[str, Any], int, list[LessonProblem]]:
-    """Return (fields, the index of the first line after them, problems). *allowed* and *needed*: names of fields."""
-    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
+    """Return (fields, the index of the first line after them, problems). *lines*: those of the whole file. *allowed*,
+    *needed*: names of fields."""
+    fences = [index for index, line in enumerate(lines) if line.strip() == "---"][:2]
+    if len(fences) < 2 or fences[0] != 0:
         return {}, 0, [LessonProblem(1, "The file does not begin with front matter between two lines of ---.")]
-    end = 1 + [line.strip() for line in lines[1:]].index("---")
-    nodes, problems = parse("\n".join(lines[1:end]))
+    end = fences[1]
+    entries, problems = parse("\n".join(lines[1:end]))
     if problems:
         return {}, end + 1, problems
-    about: dict[str, Any] = {}
-    names = [str(key.value) for key, _ in nodes]
-    for name, (key, node) in zip(names, nodes, strict=True):
+    fields: dict[str, Any] = {}
+    names = set()
+    for key, value in entries:
+        name = str(key.value)
+        names.add(name)
         try:
             if name not in allowed:
                 raise ExplorerError(f"The front matter has {name!r:.40}; wanted {', '.join(allowed)}.")
-            about[name] = read_field(name, node)
+            fields[name] = read_field(name, value)
         except ExplorerError as error:
             problems.append(LessonProblem(key.start_mark.line + FIRST, str(error)))
-    if missing := [name for name in needed if name not in names]:
+    missing = [name for name in needed if name not in names]
+    if missing:
         problems.append(LessonProblem(1, f"The front matter has no {', '.join(missing)}."))
-    return about, end + 1, problems
+    return fields, end + 1, problems
 
 
 def parse(source: str) -> tuple[list[tuple[yaml.Node, yaml.Node]], list[LessonProblem]]:
     """Return (the names and values in *source* as nodes, problems); there are no nodes if there is a problem."""
     if len(source) > MAX_CHARACTERS:
-        return [], [
-            LessonProblem(1, f"The front matter has {len(source):,} characters; wanted {MAX_CHARACTERS:,} at most.")
-        ]
+        message = f"The front matter has {len(source):,} characters; wanted {MAX_CHARACTERS:,} at most."
+        return [], [LessonProblem(1, message)]
     try:
-        if line := forbidden_line(source):
-            message = "has &, * or ! before a value, or lists within lists. Put text that begins with a sign in quotes."
-            return [], [LessonProblem(line, f"The front matter is not YAML that a lesson may use: it {message}")]
+        forbidden = forbidden_line(source)
+        if forbidden:
+            message = (
+                "The front matter is not YAML that a lesson may use: it has &, * or ! before a value, or lists within "
+                "lists. Put text that begins with a sign in quotes."
+            )
+            return [], [LessonProblem(forbidden, message)]
         root = yaml.compose(source, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        message = f"The front matter is not YAML: {getattr(error, 'problem', None) or str(error).splitlines()[0]}."
+        line = mark.line + FIRST if mark else 1
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         hint = "Put text that has a colon or begins with a sign in quotes."
-        return [], [LessonProblem(mark.line + FIRST if mark else 1, f"{message} {hint}")]
+        return [], [LessonProblem(line, f"The front matter is not YAML: {reason}. {hint}")]
     if not isinstance(root, yaml.MappingNode):
         return [], [LessonProblem(1, "The front matter is not a list of fields such as title: Masks.")]
     return root.value, []
@@ -85,40 +94,54 @@ def forbidden_line(source: str) -> int:
     yaml.YAMLError."""
     depth = 0
     for event in yaml.parse(source, yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
         if getattr(event, "anchor", None) or getattr(event, "tag", None) or depth > MAX_DEPTH:
             return event.start_mark.line + FIRST if event.start_mark else FIRST
     return 0
 
 
 def read_field(name: str, node: yaml.Node) -> Any:
-    """The value of the field *name*. Raises ExplorerError, which says what was wanted."""
+    """The value of the field *name*: a text, a number of minutes, or a list of texts. Raises ExplorerError, which says
+    what was wanted."""
     if name in TEXTS or name == FINGERPRINT:
         return read_text(name, node, TEXTS.get(name, MAX_ITEM))
     if name == "minutes":
-        text = node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
+        text = scalar(node)
         if not (text.isascii() and text.isdigit() and len(text) <= 3 and 1 <= int(text) <= MAX_MINUTES):
-            raise ExplorerError(f"minutes: got {found(node)}; wanted a whole number from 1 to {MAX_MINUTES}.")
+            raise ExplorerError(f"minutes: got {describe(node)}; wanted a whole number from 1 to {MAX_MINUTES}.")
         return int(text)
     if not isinstance(node, yaml.SequenceNode) or not 1 <= len(node.value) <= MAX_ITEMS:
-        raise ExplorerError(f"{name}: got {found(node)}; wanted a list of 1 to {MAX_ITEMS} texts, such as - one.")
+        raise ExplorerError(f"{name}: got {describe(node)}; wanted a list of 1 to {MAX_ITEMS} texts, such as - one.")
     return [read_text(name, item, MAX_ITEM) for item in node.value]
 
 
 def read_text(name: str, node: yaml.Node, most: int) -> str:
     """The text of *node* as it is written. Raises ExplorerError if it is something else, empty or too long."""
-    text = node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
+    text = scalar(node)
     if not 1 <= len(text) <= most:
-        advice = " Put text that has a colon in quotes." if isinstance(node, yaml.MappingNode) else ""
-        raise ExplorerError(f"{name}: got {found(node)}; wanted a text of 1 to {most:,} characters.{advice}")
+        message = f"{name}: got {describe(node)}; wanted a text of 1 to {most:,} characters."
+        if isinstance(node, yaml.MappingNode):
+            message = f"{message} Put text that has a colon in quotes."
+        raise ExplorerError(message)
     return text
 
 
-def found(node: yaml.Node) -> str:
+def scalar(node: yaml.Node) -> str:
+    """The text of a single value; "" of a list or of further fields."""
+    return node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
+
+
+def describe(node: yaml.Node) -> str:
     """What a value is, for an error."""
-    if isinstance(node, yaml.ScalarNode):
-        count = len(node.value)
-        if count > 40:
-            return f"{count:,} characters"
-        return repr(node.value) if count else "nothing"
-    return f"a list of {len(node.value):,}" if isinstance(node, yaml.SequenceNode) else "further fields"
+    if isinstance(node, yaml.SequenceNode):
+        return f"a list of {len(node.value):,}"
+    if not isinstance(node, yaml.ScalarNode):
+        return "further fields"
+    if not node.value:
+        return "nothing"
+    if len(node.value) > 40:
+        return f"{len(node.value):,} characters"
+    return repr(node.value)

@@ -24,6 +24,7 @@ from bertexplorer.views.facts import fact_methods
 
 UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."
 ATTEMPTS = 2  # before the answer is shown
+LINK_NAMES = ("view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision")
 Facts = Mapping[str, Callable[..., Value]]
 
 
@@ -50,9 +51,9 @@ def state_of(answerer: Answerer, link: str, opening: State, checkpoint: str = ""
     if checkpoint:
         query["checkpoint"] = checkpoint
     state, message = restore_state(answerer, query, opening)
-    unknown = set(query) - {"view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision"}
-    if lost := unknown - set(state.options):
-        message = f"{message} {state.view} has no setting {min(lost)!r:.40}.".strip()
+    unknown = set(query) - set(LINK_NAMES) - set(state.options)
+    if unknown:
+        message = f"{message} {state.view} has no setting {min(unknown)!r:.40}.".strip()
     if message:
         raise ExplorerError(message)
     return state
@@ -69,10 +70,12 @@ def names_of(block: Block, state: State) -> dict[str, Any]:
 
 
 def facts_for(answerer: Answerer, link: str, opening: State, checkpoint: str = "") -> Facts:
-    """The facts of what *link* names: a view, or a recorded run. Raises ExplorerError."""
+    """The facts of what *link* names: a view, or a recorded run; none of "". Raises ExplorerError."""
+    if not link:
+        return {}
     if link.startswith(PREFIX):
         return recording_facts(link)
-    return facts_of(answerer, state_of(answerer, link, opening, checkpoint)) if link else {}
+    return facts_of(answerer, state_of(answerer, link, opening, checkpoint))
 
 
 def facts_of(answerer: Answerer, state: State) -> dict[str, Callable[..., Value]]:
@@ -80,52 +83,69 @@ def facts_of(answerer: Answerer, state: State) -> dict[str, Callable[..., Value]
     a fact of the other side. Raises ExplorerError as the view does."""
     fact_class = VIEWS[state.view].analysis.Facts
     names = fact_methods(fact_class)
+
+    # 1. The facts of the view itself.
     checkpoint = answerer.registry.get(state.checkpoint, state.precision)
     own_facts = fact_class(checkpoint, state.as_text, answerer.analyse(checkpoint, state))
     facts: dict[str, Callable[..., Value]] = {name: getattr(own_facts, name) for name in names}
-    if state.compared:
-        others = [side for side in compare.comparison_sides(answerer.registry, state) if side.checkpoint]
-        if len(others) != 1:
-            raise ExplorerError(f"A lesson compares two; {len(others) + 1} checkpoints were named.")
-        other_checkpoint, other_state = others[0].checkpoint, others[0].state
-        assert other_checkpoint is not None
-        other_facts = fact_class(other_checkpoint, other_state.as_text, answerer.analyse(other_checkpoint, other_state))
+    if not state.compared:
+        return facts
 
-        def versus(name: str, *arguments: Any) -> Any:
-            if name not in names:
-                raise ExplorerError(f"versus names {name!r:.40}; wanted one of {', '.join(names)}.")
-            return call(name, getattr(other_facts, name), arguments)
+    # 2. Those of the other side.
+    others = [side for side in compare.comparison_sides(answerer.registry, state) if side.checkpoint]
+    if len(others) != 1:
+        raise ExplorerError(f"A lesson compares two; {len(others) + 1} checkpoints were named.")
+    other = others[0]
+    assert other.checkpoint is not None
+    result = answerer.analyse(other.checkpoint, other.state)
+    other_facts = fact_class(other.checkpoint, other.state.as_text, result)
 
-        facts["versus"] = versus
+    def versus(name: str, *arguments: Any) -> Any:
+        if name not in names:
+            raise ExplorerError(f"versus names {name!r:.40}; wanted one of {', '.join(names)}.")
+        return call(name, getattr(other_facts, name), arguments)
+
+    facts["versus"] = versus
     return facts
 
 
 def grade(block: Block, answer: object, facts: Facts, attempt: int = 1) -> Grade:
     """Grade *answer*: the index of a choice, a number as typed, shares in points, or the pressed token. A find has no
-    answer: its *facts* are those of the view as the learner left it. Raises ExplorerError for an invalid answer."""
+    answer: its *facts* are those of the view as the learner left it. *attempt* counts from 1; the ATTEMPTS-th is the
+    last. Raises ExplorerError for an invalid answer."""
     last = attempt >= ATTEMPTS
     feedback = GRADERS[block.kind](block, answer, facts, last)
-    condition = block.fields.get("accept", "") if block.kind == "find" else ""
-    limits = Expression.read(condition, facts).limits if condition else ()
-    after = fill_slots(block.fields.get("after", ""), facts, limits) if feedback.done else ""
+    limits: tuple[float, ...] = ()
+    if block.kind == "find" and block.fields.get("accept"):
+        limits = Expression.read(block.fields["accept"], facts).limits
+    after = ""
+    if feedback.done:
+        after = fill_slots(block.fields.get("after", ""), facts, limits)
     return replace(feedback, text=fill_slots(feedback.text, facts, limits), after=after)
 
 
+# One function for each kind of question: (block, answer, facts, whether it is the last attempt) -> Grade. Their errors
+# are ExplorerErrors about the answer.
+
+
 def predict(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
-    chosen, key = choice_index(block, answer), key_of(block, facts)
+    chosen = choice_index(block, answer)
+    key = key_of(block, facts)
     expected = next((item for item in block.items if item.ticked), block.items[key])
-    text = block.items[chosen].feedback if expected is block.items[key] else UNEXPECTED
-    return Grade(chosen == key, text, True, block.items[key].text, key=key)
+    text = UNEXPECTED
+    if expected is block.items[key]:
+        text = block.items[chosen].feedback
+    return Grade(chosen == key, text, answer=block.items[key].text, key=key)
 
 
 def choice(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     chosen = choice_index(block, answer)
     key = next(i for i, item in enumerate(block.items) if item.ticked)
-    done = chosen == key or last
+    right = chosen == key
     text = block.items[chosen].feedback
-    if not done:
-        return Grade(chosen == key, text, done)
-    return Grade(chosen == key, text, done, block.items[key].text, key=key)
+    if not right and not last:
+        return Grade(right, text, done=False)
+    return Grade(right, text, answer=block.items[key].text, key=key)
 
 
 def number(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
@@ -135,16 +155,24 @@ def number(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     text = ""
     if not right:
         text = "Too low." if typed < key else "Too high."
-        text = next((item.feedback for item in block.items if item.feedback and within(item, typed)), text)
-    done = right or last
-    return Grade(right, text, done, format_answer(key, block.prompt) if done else "")
+        for item in block.items:
+            if item.feedback and within(item, typed):
+                text = item.feedback
+                break
+    if not right and not last:
+        return Grade(right, text, done=False)
+    return Grade(right, text, answer=format_answer(key, block.prompt))
 
 
 def find(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
     wanted = Expression.read(block.fields["accept"], facts)
     if wanted.holds(facts):
-        return Grade(True, done=True)
-    hint = next((text for condition, text in block.near if Expression.read(condition, facts).holds(facts)), "")
+        return Grade(True)
+    hint = ""
+    for condition, hint_if_near in block.near:
+        if Expression.read(condition, facts).holds(facts):
+            hint = hint_if_near
+            break
     if not hint and last:
         hint = block.fields.get("hint", "")
     example = block.shown_example if last else ""
@@ -164,9 +192,11 @@ def click(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
         raise ExplorerError("Nothing is pressed. Press a token above.")
     facts_with_click = {**facts, "clicked": lambda: answer}
     right = Expression.read(block.fields["accept"], facts_with_click).holds(facts_with_click)
-    is_done = right or last
-    hint = "" if is_done else block.fields.get("hint", "")
-    return Grade(right, hint, is_done, answer if right else "")
+    if right:
+        return Grade(right, answer=answer)
+    if last:
+        return Grade(right)
+    return Grade(right, block.fields.get("hint", ""), done=False)
 
 
 def say(block: Block, answer: object, facts: Facts, last: bool) -> Grade:
@@ -208,16 +238,18 @@ def choice_index(block: Block, answer: object) -> int:
 
 def key_of(block: Block, facts: Facts) -> int:
     """The choice that the checkpoint makes, from 0. Raises ExplorerError if no choice matches, or several do."""
-    if key := block.fields.get("key"):
+    key = block.fields.get("key")
+    matches = []
+    if key:
         value = Expression.read(key, facts).value(facts)
-        matches = [
-            i
-            for i, item in enumerate(block.items)
-            if normalize(plain(item.original or item.text)) == normalize(str(value))
-        ]
+        for i, item in enumerate(block.items):
+            if normalize(plain(item.original or item.text)) == normalize(str(value)):
+                matches.append(i)
         reason = f"the view says {value!r:.60}"
     else:
-        matches = [i for i, item in enumerate(block.items) if Expression.read(item.when, facts).holds(facts)]
+        for i, item in enumerate(block.items):
+            if Expression.read(item.when, facts).holds(facts):
+                matches.append(i)
         reason = f"{len(matches)} of them hold"
     if len(matches) != 1:
         raise ExplorerError(f"None of the choices is what this checkpoint does, or several are: {reason}.")
@@ -234,34 +266,40 @@ def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
     a value."""
     if not any(item.value for item in block.items):
         return ()
-    given = {}
-    for place, item in enumerate(block.items):
+    values = {}  # by the index of the choice
+    for i, item in enumerate(block.items):
         if item.value:
-            given[place] = Expression.read(item.value, facts).number(facts)
-    rest = max(0.0, 1 - sum(given.values()))
-    return tuple(given.get(place, rest) for place in range(len(block.items)))
+            values[i] = Expression.read(item.value, facts).number(facts)
+    remainder = max(0.0, 1 - sum(values.values()))
+    return tuple(values.get(i, remainder) for i in range(len(block.items)))
 
 
 def tokens_of(answerer: Answerer, state: State) -> list[str]:
     """The tokens that can be pressed in the view *state*, in order."""
-    encoding = answerer.encode(answerer.registry.get(state.checkpoint, state.precision), state)
+    checkpoint = answerer.registry.get(state.checkpoint, state.precision)
+    encoding = answerer.encode(checkpoint, state)
     return [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
 
 
 def tolerance(block: Block, key: float) -> float:
     """How far from *key* an answer may be: "0.05", or "10 %" of the key, which is the default."""
     text = block.fields.get("tolerance", "10 %")
-    return read_number(text) * (abs(key) if text.strip().endswith("%") else 1)
+    width = read_number(text)
+    if text.strip().endswith("%"):
+        width *= abs(key)
+    return width
 
 
 def bounds(item: LessonItem) -> tuple[float | None, float | None]:
     """The lowest and the highest number of the range that *item* names, both included; None where it is open."""
     match = RANGE.match(item.text)
     assert match is not None  # the parser of lessons rejects other ranges
-    below, above, low, high = (read_number(x) if x else None for x in match.groups())
-    if below is not None:
-        return None, math.nextafter(below, -math.inf)
-    return (low, high) if above is None else (math.nextafter(above, math.inf), None)
+    below, above, low, high = match.groups()
+    if below:
+        return None, math.nextafter(read_number(below), -math.inf)
+    if above:
+        return math.nextafter(read_number(above), math.inf), None
+    return read_number(low), read_number(high)
 
 
 def within(item: LessonItem, number: float) -> bool:
@@ -277,7 +315,7 @@ def number_key(block: Block, facts: Facts) -> float:
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim of a lesson holds, and the sentence to read: the claim itself, or what holds instead."""
+    """Whether a claim of a lesson holds, and the sentence to read: the claim, or what the lesson says instead."""
 
     holds: bool
     text: str  # Markdown
@@ -287,5 +325,7 @@ def claim(block: Block, facts: Facts) -> Claim:
     """Evaluate the claim *block*. Raises ExplorerError if it cannot be evaluated on this checkpoint."""
     condition = Expression.read(block.fields["holds"], facts)
     holds = condition.holds(facts)
-    text = block.fields["text"] if holds else block.fields.get("otherwise", block.fields["text"])
+    text = block.fields["text"]
+    if not holds:
+        text = block.fields.get("otherwise", text)
     return Claim(holds, fill_slots(text, facts, condition.limits))

@@ -91,8 +91,16 @@ class Block:
         example = self.fields.get("example", "")
         if example.startswith("/?"):
             return f"[this view](<{example}>)"
-        text, _, pair = (part.strip() for part in example.partition(" | "))
-        return f"{text} Second sentence: {pair}" if pair else text
+        text, pair = self.example_texts
+        if not pair:
+            return text
+        return f"{text} Second sentence: {pair}"
+
+    @property
+    def example_texts(self) -> tuple[str, str]:
+        """The solution of a find that is not a link: (text, second text); "" for what there is not."""
+        text, _, pair = self.fields.get("example", "").partition(" | ")
+        return text.strip(), pair.strip()
 
     @property
     def is_question(self) -> bool:
@@ -111,17 +119,20 @@ class ParsedLesson:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ParsedLesson:
         """The lesson whose dataclasses.asdict is *fields*, also after a way through JSON."""
-        parts = (part if isinstance(part, str) else Block.of(part) for part in fields["parts"])
-        problems = (LessonProblem(**problem) for problem in fields["problems"])
+        parts = []
+        for part in fields["parts"]:
+            parts.append(part if isinstance(part, str) else Block.of(part))
+        problems = [LessonProblem(**problem) for problem in fields["problems"]]
         return cls(fields["slug"], fields["about"], tuple(parts), tuple(problems))
 
     @property
     def version(self) -> str:
         """A short hash of what the lesson counts as right, the same in every language."""
-        asked = [
-            (block.kind, block.id, [block.fields.get(name) for name in GRADING], [grades(item) for item in block.items])
-            for block in self.questions
-        ]
+        asked = []
+        for block in self.questions:
+            fields = [block.fields.get(name) for name in GRADING]
+            items = [grades(item) for item in block.items]
+            asked.append((block.kind, block.id, fields, items))
         return sha256(repr(asked).encode()).hexdigest()[:12]
 
     @property
@@ -185,20 +196,26 @@ def read_lesson(source: str, slug: str) -> ParsedLesson:
 def split_parts(
     lines: list[str], start: int, problems: list[LessonProblem], kinds: Kinds = KINDS
 ) -> Iterator[tuple[str | Block, int]]:
-    """Yield prose and blocks, each with its line number."""
+    """Yield prose and blocks from the line at index *start* on, each with a line number from 1 on: that of the
+    block, or of what follows the prose. Mistakes are added to *problems*."""
     prose: list[str] = []
     index = start
     while index < len(lines):
-        line, number = lines[index], index + 1
-        if not (opening := OPENING.match(line)):
+        line = lines[index]
+        number = index + 1
+        opening = OPENING.match(line)
+        if not opening:
             prose.append(line)
             index += 1
             continue
-        end = next((i for i in range(index + 1, len(lines)) if lines[i].strip() == opening[1]), len(lines))
+
+        # A fence: its end, and the block inside, with the prose before it.
+        fence = opening[1]
+        end = index + 1
+        while end < len(lines) and lines[end].strip() != fence:
+            end += 1
         if end == len(lines):
-            problems.append(
-                LessonProblem(number, f"The block that begins here has no end; wanted a line of {opening[1]}.")
-            )
+            problems.append(LessonProblem(number, f"The block that begins here has no end; wanted a line of {fence}."))
         head = FENCE.match(line)
         if head and head[2] in kinds and SLUG.fullmatch(head[3]):
             if any(text.strip() for text in prose):
@@ -207,7 +224,7 @@ def split_parts(
             block = Block(head[2], head[3], number)
             yield parse_block(block, lines[index + 1 : end], number + 1, problems, kinds), number
         else:
-            info_string = line[len(opening[1]) :].strip()
+            info_string = line[len(fence) :].strip()
             example = f"{next(iter(kinds))} first-guess"
             wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as {example}"
             problems.append(LessonProblem(number, f"{info_string!r:.60} is not a block; {wanted}."))
@@ -217,8 +234,9 @@ def split_parts(
 
 
 def parse_block(block: Block, lines: list[str], first: int, problems: list[LessonProblem], kinds: Kinds) -> Block:
-    """Add the question, fields and items in *lines* to *block*. *first* is the number of the first line."""
-    fields_of = {kind: needs | may for kind, (needs, may) in kinds.items()}
+    """Return *block* with the question, fields and items in *lines*. *first*: the number of the first line. Mistakes
+    are added to *problems*."""
+    fields_of = {kind: required | optional for kind, (required, optional) in kinds.items()}
     own_fields = fields_of[block.kind]
     all_fields = frozenset[str]().union(*fields_of.values())
     prompt: list[str] = []
@@ -226,43 +244,54 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Lesso
     near: list[tuple[str, str]] = []
     items: list[LessonItem] = []
     for number, line in enumerate(lines, first):
-        if items and (continuation := UNDER.match(line)):
-            name, value = (continuation[2], continuation[3]) if continuation[2] else ("feedback", continuation[1])
-            before = getattr(items[-1], name)
-            change: dict[str, Any] = {name: f"{before} {value}".strip()}
-            items[-1] = replace(items[-1], **change)
-        elif match := ITEM.match(line):
-            items.append(LessonItem(match[2].strip(), number, match[1] == "x"))
-        elif (match := FIELD.match(line)) and match[1] in own_fields:
-            name, value = match[1], (match[2] or "").strip().strip('"') if match[1] == "example" else (match[2] or "")
+        if items and (under := UNDER.match(line)):
+            items[-1] = with_line_below(items[-1], under)
+        elif item := ITEM.match(line):
+            items.append(LessonItem(item[2].strip(), number, ticked=item[1] == "x"))
+        elif (entry := FIELD.match(line)) and entry[1] in own_fields:
+            name = entry[1]
+            value = (entry[2] or "").strip()
+            if name == "example":
+                value = value.strip('"').strip()
             if name != "near":
-                fields[name] = value.strip()
-            elif hint := parse_near(value, block.kind != "text"):
+                fields[name] = value
+            elif hint := parse_near(value, conditional=block.kind != "text"):
                 near.append(hint)
             else:
                 wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
                 problems.append(LessonProblem(number, f"near: is not of the form: {wanted}."))
-        elif match and match[1] in all_fields:
-            problems.append(LessonProblem(number, f"A {block.kind} has no {match[1]}:."))
+        elif entry and entry[1] in all_fields:
+            problems.append(LessonProblem(number, f"A {block.kind} has no {entry[1]}:."))
         elif line.strip() and (items or fields):
-            problems.append(
-                LessonProblem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item.")
-            )
+            message = f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item."
+            problems.append(LessonProblem(number, message))
         else:
             prompt.append(line)
     return replace(block, prompt="\n".join(prompt).strip(), fields=fields, near=tuple(near), items=tuple(items))
 
 
+def with_line_below(item: LessonItem, line: re.Match[str]) -> LessonItem:
+    """*item* with an indented line below it, which UNDER matched: its feedback, or one of its fields. A second line of
+    the same field continues the first."""
+    name = line[2] or "feedback"
+    value = line[3] if line[2] else line[1]
+    change: dict[str, Any] = {name: f"{getattr(item, name)} {value}".strip()}
+    return replace(item, **change)
+
+
 def parse_near(value: str, conditional: bool) -> tuple[str, str] | None:
     """(condition, hint) from `condition -> "hint"`, or from `"hint"` where it is not *conditional*, as in a
     translation; None for anything else."""
-    start, condition = 0, ""
+    condition = ""
+    hint = value.strip()
     if conditional:
         arrow = HINT_BEGINS.search(value)
-        if arrow is None or not (condition := value[: arrow.start()].strip()):
+        if arrow is None:
             return None
-        start = arrow.end() - 1
-    hint = value[start:].strip()
+        condition = value[: arrow.start()].strip()
+        if not condition:
+            return None
+        hint = value[arrow.end() - 1 :].strip()
     if len(hint) < 2 or not (hint.startswith('"') and hint.endswith('"')):
         return None
     return condition, hint[1:-1]
@@ -270,7 +299,8 @@ def parse_near(value: str, conditional: bool) -> tuple[str, str] | None:
 
 def block_problem(block: Block) -> str:
     """The reason why *block* cannot be used, or ""."""
-    missing = sorted(KINDS[block.kind][0] - set(block.fields))
+    required, _ = KINDS[block.kind]
+    missing = sorted(required - set(block.fields))
     if missing:
         return f"The {block.kind} {block.id} has no {' and no '.join(f'{name}:' for name in missing)}."
     if block.fields.get("show", "no") != "no":
@@ -284,11 +314,14 @@ def block_problem(block: Block) -> str:
         return f"The choice {block.id} has {ticked} right answers; mark one with [x]."
     if block.kind == "predict" and not block.fields.get("key") and not all(item.when for item in block.items):
         return f"The predict {block.id} has no key:, and not every choice has a when: below it."
-    without = sum(not item.value for item in block.items)
-    if block.kind in CHOOSING and without > 1 and (block.kind == "share" or without < len(block.items)):
+    without_value = sum(not item.value for item in block.items)
+    has_values = without_value < len(block.items)
+    needs_values = block.kind == "share" or (block.kind in CHOOSING and has_values)
+    if needs_values and without_value > 1:
         return f"In the {block.kind} {block.id} every choice but one needs a value: below it."
-    if without < len(block.items) and not block.link:
+    if has_values and not block.link:
         return f"The {block.kind} {block.id} has values but no view:, which they are read from."
-    if block.kind == "number" and (bad_ranges := [item.text for item in block.items if not RANGE.match(item.text)]):
-        return f"{bad_ranges[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
+    other_items = [item.text for item in block.items if not RANGE.match(item.text)]
+    if block.kind == "number" and other_items:
+        return f"{other_items[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
     return ""

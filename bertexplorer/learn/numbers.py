@@ -23,16 +23,19 @@ def readings(answer: object, prompt: str = "") -> list[float]:
     known. 1,595 is 1595 or 1.595. If the question asks for per cent, 13 is 0.13, 0.4 is 0.004 or 0.4, and a comma is a
     decimal comma. Raises ExplorerError for anything but a number."""
     percent = in_percent(prompt)
-    typed = answer.translate(MINUS) if isinstance(answer, str) and len(answer) <= MAX_TYPED else ""
-    if type(answer) in (int, float):
+    typed = ""
+    if isinstance(answer, str) and len(answer) <= MAX_TYPED:
+        typed = answer.translate(MINUS)
+    elif type(answer) in (int, float):
         typed = str(answer)
     match = NUMBER.fullmatch(typed)
     if not match or (percent and typed.count(",") > 1):
         raise ExplorerError(f"{answer!r:.40} is not a number; wanted one such as 0.13 or 13 %.")
     digits, sign = match.groups()
     scale = 100 if percent or sign else 1
-    thousands = not percent and THOUSANDS.fullmatch(digits)
-    numbers = [float(digits.replace(",", "")) / scale] if thousands else []
+    numbers = []
+    if not percent and THOUSANDS.fullmatch(digits):
+        numbers.append(float(digits.replace(",", "")) / scale)
     if digits.count(",") < 2:
         numbers.append(float(digits.replace(",", ".")) / scale)
     if percent and not sign and abs(numbers[0]) < 0.01:
@@ -50,4 +53,6 @@ def format_answer(key: float, prompt: str) -> str:
     """Format a number as an answer, in per cent if the question asks for that."""
     if in_percent(prompt):
         return f"{100 * key:.1f} %"
-    return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
+    if key == int(key):
+        return f"{key:,.0f}"
+    return f"{key:.3g}"

@@ -21,47 +21,63 @@ def tree(source: str) -> Tree:
         >>> tree("A *word*.")
         [['p', {}, ['A ', ['em', {}, ['word']], '.']]]
     """
+    tokens = []
+    for block in READER.parse(scrub(source)):
+        tokens += block.children or [block]
     root: Tree = []
-    stack = [root]
-    for token in [part for block in READER.parse(scrub(source)) for part in (block.children or [block])]:
+    open_elements = [root]  # the children of each, from the outermost element to the innermost
+    for token in tokens:
+        children = open_elements[-1]
         if token.nesting == 1:
-            children: Tree = []
-            stack[-1].append([token.tag if token.tag in ELEMENTS else "p", attributes(token.attrs), children])
-            stack.append(children)
+            name = token.tag if token.tag in ELEMENTS else "p"
+            inside: Tree = []
+            children.append([name, attributes(token.attrs), inside])
+            open_elements.append(inside)
         elif token.nesting == -1:
-            stack.pop()
-        elif token.type in ("softbreak", "hardbreak"):
-            stack[-1].append(" " if token.type == "softbreak" else ["br", {}, []])
+            open_elements.pop()
+        elif token.type == "softbreak":
+            children.append(" ")
+        elif token.type == "hardbreak":
+            children.append(["br", {}, []])
         elif token.type == "code_inline":
-            stack[-1].append(["code", {"translate": "no"}, [token.content]])
+            children.append(["code", {"translate": "no"}, [token.content]])
         elif token.type in ("fence", "code_block"):
-            stack[-1].append(["pre", {"translate": "no"}, [token.content]])
+            children.append(["pre", {"translate": "no"}, [token.content]])
         elif token.content:
-            stack[-1].append(token.content)
+            children.append(token.content)
     return root
 
 
 def inline(source: str) -> Tree:
     """*source* as nested elements, without the paragraph around a single paragraph."""
     elements = tree(source)
-    return elements[0][2] if len(elements) == 1 and elements[0][0] == "p" else elements
+    if len(elements) == 1 and elements[0][0] == "p":
+        return elements[0][2]
+    return elements
 
 
 def attributes(attrs: Any) -> dict[str, str]:
     """The safe attributes of an element: a link to one of our pages or to the web."""
     href = str(attrs.get("href", ""))
-    return {"href": href} if href.startswith(("https://", "http://", "/", "#", "?")) else {}
+    if not href.startswith(("https://", "http://", "/", "#", "?")):
+        return {}
+    return {"href": href}
 
 
 def html(parts: Tree) -> str:
     """A tree as HTML."""
-    return "".join(escape(part) if isinstance(part, str) else element(*part) for part in parts)
-
-
-def element(name: str, attrs: dict[str, str], children: Tree) -> str:
-    """An element as HTML."""
-    text = "".join(f' {key}="{escape(value)}"' for key, value in attrs.items())
-    return "<br>" if name == "br" else f"<{name}{text}>{html(children)}</{name}>"
+    written = []
+    for part in parts:
+        if isinstance(part, str):
+            written.append(escape(part))
+            continue
+        name, attrs, children = part
+        if name == "br":
+            written.append("<br>")
+            continue
+        attributes = "".join(f' {key}="{escape(value)}"' for key, value in attrs.items())
+        written.append(f"<{name}{attributes}>{html(children)}</{name}>")
+    return "".join(written)
 
 
 def plain(source: str) -> str:
@@ -81,12 +97,15 @@ def quoted(source: str) -> str:
 
 
 def words(parts: Tree, quotes: bool = False) -> str:
-    """The text of a tree, in which *quotes* puts quotation marks around emphasis."""
+    """The text of a tree on one line, in which *quotes* puts quotation marks around emphasis."""
 
     def text(part: Any) -> str:
         if isinstance(part, str):
             return part
-        inside = "".join(map(text, part[2]))
-        return f"“{inside}”" if quotes and part[0] == "em" else inside
+        name, _, children = part
+        inside = "".join(text(child) for child in children)
+        if quotes and name == "em":
+            return f"“{inside}”"
+        return inside
 
-    return " ".join("".join(map(text, parts)).split())
+    return " ".join("".join(text(part) for part in parts).split())

@@ -30,19 +30,26 @@ MADE = (1980, 1, 1, 0, 0, 0)  # the time of every file, so that equal questions 
 def package(answerer: Answerer, lesson: ParsedLesson, opening: State, checkpoint: str = "") -> bytes:
     """The questions as a ZIP of QTI 2.1, with the answers of *checkpoint*, which its title names. Raises ExplorerError
     for a question that the checkpoint cannot answer."""
-    answering = checkpoint or opening.checkpoint
+    # 1. An item for each question.
     items: dict[str, Element] = {}
     for block in lesson.blocks:
         if block.kind in EXPORTED_KINDS:
             facts = grading.facts_for(answerer, block.link, opening, checkpoint)
-            items[f"{lesson.slug}-{block.id}"] = item(f"{lesson.slug}-{block.id}", block, facts)
-    files = {f"{name}.xml": element for name, element in items.items()}
-    files["test.xml"] = test(lesson, f"{lesson.title} (answers of {answering})", list(items))
+            name = f"{lesson.slug}-{block.id}"
+            items[name] = item(name, block, facts)
+
+    # 2. The files: the list of all, the items, the test.
+    names = list(items)
+    title = f"{lesson.title} (answers of {checkpoint or opening.checkpoint})"
+    files = {"imsmanifest.xml": manifest(lesson, names)}
+    for name, element in items.items():
+        files[f"{name}.xml"] = element
+    files["test.xml"] = test(lesson, title, names)
     archive = io.BytesIO()
     with ZipFile(archive, "w", ZIP_DEFLATED) as target:
-        for name, element in {"imsmanifest.xml": manifest(lesson, list(items)), **files}.items():
+        for file, element in files.items():
             indent(element)
-            target.writestr(ZipInfo(name, MADE), tostring(element, encoding="utf-8", xml_declaration=True))
+            target.writestr(ZipInfo(file, MADE), tostring(element, encoding="utf-8", xml_declaration=True))
     return archive.getvalue()
 
 
@@ -58,6 +65,7 @@ def item(name: str, block: Block, facts: grading.Facts) -> Element:
 
 
 def add_choices(root: Element, block: Block, facts: grading.Facts) -> None:
+    """Add the choices of *block*, the right one, and the feedback on each. Raises ExplorerError as `grading.grade`."""
     grades = [grading.grade(block, i, facts, grading.ATTEMPTS) for i in range(len(block.items))]
     right = [graded.right for graded in grades].index(True)  # grading refuses a question without one
     declare(root, "identifier", choice_name(right))
@@ -77,7 +85,9 @@ def add_choices(root: Element, block: Block, facts: grading.Facts) -> None:
 
 
 def add_number(root: Element, block: Block, facts: grading.Facts) -> None:
-    key, scale = grading.number_key(block, facts), 100 if in_percent(block.prompt) else 1
+    """Add the question of *block* for a number, in per cent if it asks for that, with the number and the tolerance."""
+    key = grading.number_key(block, facts)
+    scale = 100 if in_percent(block.prompt) else 1
     width = f"{scale * grading.tolerance(block, key):.4g}"
     declare(root, "float", f"{scale * key:.4g}")
     body = SubElement(root, "itemBody")
@@ -135,6 +145,7 @@ def manifest(lesson: ParsedLesson, names: list[str]) -> Element:
 
 
 def add_resource(resources: Element, name: str, file: str, kind: str, needs: list[str]) -> None:
+    """Add a file of the package to *resources*. *needs*: the names of the resources that it refers to."""
     resource = SubElement(resources, "resource", identifier=f"resource-{name}", type=kind, href=file)
     SubElement(resource, "file", href=file)
     for other in needs:

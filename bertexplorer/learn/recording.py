@@ -26,8 +26,9 @@ NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 @dataclass(frozen=True)
 class Recording:
-    """One run, or several that are compared. *card*: a description of the training; *command*: repeats it;
-    *curves*: the events of each run; *numbers*: for each run, further numbers by name."""
+    """One run, or several that are compared. *card*: a description of the training; *command*: repeats it; *higher*:
+    whether more of the metric is better; *curves*: the events of each run; *numbers*: for each run, further numbers by
+    name."""
 
     title: str
     card: dict[str, str]
@@ -41,13 +42,22 @@ class Recording:
 def recording(link: str) -> Recording:
     """Load the recording that *link*, "run:NAME", names. Raises ExplorerError if there is none."""
     name = link.removeprefix(PREFIX)
-    if not link.startswith(PREFIX) or not NAME.fullmatch(name) or not (FOLDER / f"{name}.json").is_file():
+    file = FOLDER / f"{name}.json"
+    if not link.startswith(PREFIX) or not NAME.fullmatch(name) or not file.is_file():
         available = ", ".join(sorted(path.stem for path in FOLDER.glob("*.json")))
         raise ExplorerError(f"There is no recorded run {link!r:.60}; there are {available}.")
-    content = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    curves = tuple(Curve(run["name"], content["metric"], content["words"], run["events"]) for run in content["runs"])
-    numbers = tuple(run["numbers"] for run in content["runs"])
-    return Recording(content["title"], content["card"], content["command"], content["higher"], curves, numbers)
+    content = json.loads(file.read_text("utf-8"))
+    curves = []
+    for run in content["runs"]:
+        curves.append(Curve(run["name"], content["metric"], content["words"], run["events"]))
+    return Recording(
+        title=content["title"],
+        card=content["card"],
+        command=content["command"],
+        higher=content["higher"],
+        curves=tuple(curves),
+        numbers=tuple(run["numbers"] for run in content["runs"]),
+    )
 
 
 class RunFacts:
@@ -63,10 +73,10 @@ class RunFacts:
 
     def best(self, run: int = 1, metric: str = "") -> float:
         """A metric at the run's best evaluation."""
-        evaluated = self._evaluated(run)
+        shown = self._recording.curves[0].metric
         choose = max if self._recording.higher else min
-        at = choose(evaluated, key=lambda event: float(event["metrics"][self._recording.curves[0].metric]))
-        return self._value(at, metric)
+        best = choose(self._evaluated(run), key=lambda event: float(event["metrics"][shown]))
+        return self._value(best, metric)
 
     def before(self, run: int = 1, metric: str = "") -> float:
         """A metric before the first step."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from bertexplorer.learn.front_matter import ALLOWED, FINGERPRINT, LessonProblem, front_matter
-from bertexplorer.learn.lesson import Block, Kinds, LessonItem, ParsedLesson, split_parts
+from bertexplorer.learn.lesson import Block, Kinds, ParsedLesson, split_parts
 
 KINDS: Kinds = {
     "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model", "vote", "found", "near"})),
@@ -29,7 +29,8 @@ def translatable_parts(lesson: ParsedLesson) -> dict[str, Block]:
     for part in lesson.parts:
         if isinstance(part, str):
             prose += 1
-            parts[f"prose-{prose}"] = Block("text", f"prose-{prose}", 0, part)
+            id = f"prose-{prose}"
+            parts[id] = Block("text", id, line=0, prompt=part)
         else:
             parts[part.id] = part
     return parts
@@ -37,8 +38,10 @@ def translatable_parts(lesson: ParsedLesson) -> dict[str, Block]:
 
 def fingerprint(block: Block) -> str:
     """Eight hexadecimal digits that change with the English text of *block*."""
-    texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS if name not in LATER_TEXTS)]
-    texts += [text for item in block.items for text in (item.text, item.feedback)]
+    texts = [block.prompt]
+    texts += [block.fields.get(name, "") for name in TEXTS if name not in LATER_TEXTS]
+    for item in block.items:
+        texts += [item.text, item.feedback]
     texts += [hint for _, hint in block.near]
     texts += [block.fields[name] for name in LATER_TEXTS if name in block.fields]
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
@@ -52,19 +55,24 @@ def about_fingerprint(lesson: ParsedLesson) -> str:
 
 def translate(lesson: ParsedLesson, source: str) -> tuple[ParsedLesson, list[LessonProblem]]:
     """Return *lesson* with the texts of the translation *source*, and problems: unusable parts, which stay English."""
+    # 1. The blocks that fit the English lesson as it is.
     lines = source.replace("\r\n", "\n").split("\n")
-    about, start, problems = front_matter(lines, (*ALLOWED, FINGERPRINT), ())
+    about, start, problems = front_matter(lines, allowed=(*ALLOWED, FINGERPRINT), needed=())
     blocks = [part for part, _ in split_parts(lines, start, problems, kinds=KINDS) if isinstance(part, Block)]
     english = translatable_parts(lesson)
     usable: dict[str, Block] = {}
     for block in blocks:
-        if message := block_mismatch(block, english):
-            problems.append(LessonProblem(block.line, message))
+        mismatch = block_mismatch(block, english)
+        if mismatch:
+            problems.append(LessonProblem(block.line, mismatch))
         else:
             usable[block.id] = block
-    problems += [
-        LessonProblem(1, f"{id} is not translated.") for id in english if id not in {block.id for block in blocks}
-    ]
+    present = {block.id for block in blocks}
+    for id in english:
+        if id not in present:
+            problems.append(LessonProblem(1, f"{id} is not translated."))
+
+    # 2. The lesson with their texts.
     parts: list[str | Block] = []
     for id, part in zip(english, lesson.parts, strict=True):
         translation = usable.get(id)
@@ -74,16 +82,17 @@ def translate(lesson: ParsedLesson, source: str) -> tuple[ParsedLesson, list[Les
             parts.append(translation.prompt)
         else:
             parts.append(merge_texts(part, translation))
+
+    # 3. The texts of the front matter.
     texts = {name: about[name] for name in FRONT_MATTER_TEXTS if name in about}
-    wanted = f'of: "{about_fingerprint(lesson)}"'
+    fingerprint_now = about_fingerprint(lesson)
+    wanted = f'of: "{fingerprint_now}"'
     if texts and "of" not in about:  # written before front matter had a fingerprint
-        problems.append(
-            LessonProblem(1, f"The front matter does not say which English text it translates; add {wanted}.")
-        )
-    elif texts and str(about["of"]) != about_fingerprint(lesson):
-        problems.append(
-            LessonProblem(1, f"The English text of the front matter has changed; translate it again, with {wanted}.")
-        )
+        message = f"The front matter does not say which English text it translates; add {wanted}."
+        problems.append(LessonProblem(1, message))
+    elif texts and str(about["of"]) != fingerprint_now:
+        message = f"The English text of the front matter has changed; translate it again, with {wanted}."
+        problems.append(LessonProblem(1, message))
         texts = {}
     return replace(lesson, about={**lesson.about, **texts}, parts=tuple(parts)), problems
 
@@ -104,23 +113,31 @@ def block_mismatch(block: Block, english: dict[str, Block]) -> str:
 
 def merge_texts(block: Block, translation: Block) -> Block:
     """*block* with the texts of *translation*. A choice keeps its English text, which keys name."""
-    fields = {**block.fields, **{name: translation.fields[name] for name in TEXTS if translation.fields.get(name)}}
-    items = tuple(
-        merge_item(english, translated) for english, translated in zip(block.items, translation.items, strict=True)
-    )
-    near = tuple((condition, hint) for (condition, _), (_, hint) in zip(block.near, translation.near, strict=True))
-    return replace(block, prompt=translation.prompt or block.prompt, fields=fields, items=items, near=near)
-
-
-def merge_item(english: LessonItem, translation: LessonItem) -> LessonItem:
-    feedback = translation.feedback or english.feedback
-    return replace(english, text=translation.text, feedback=feedback, original=english.original or english.text)
+    fields = dict(block.fields)
+    for name in TEXTS:
+        if translation.fields.get(name):
+            fields[name] = translation.fields[name]
+    items = []
+    for english, translated in zip(block.items, translation.items, strict=True):
+        item = replace(
+            english,
+            text=translated.text,
+            feedback=translated.feedback or english.feedback,
+            original=english.original or english.text,
+        )
+        items.append(item)
+    near = []
+    for (condition, _), (_, hint) in zip(block.near, translation.near, strict=True):
+        near.append((condition, hint))
+    prompt = translation.prompt or block.prompt
+    return replace(block, prompt=prompt, fields=fields, items=tuple(items), near=tuple(near))
 
 
 def template(lesson: ParsedLesson) -> Iterator[str]:
     """Yield the lines of a translation to fill in: the English texts with their fingerprints."""
     yield "---"
-    yield from (f"{name}: {lesson.about.get(name, '')}" for name in FRONT_MATTER_TEXTS)
+    for name in FRONT_MATTER_TEXTS:
+        yield f"{name}: {lesson.about.get(name, '')}"
     yield f'of: "{about_fingerprint(lesson)}"'
     yield "---"
     for id, block in translatable_parts(lesson).items():
@@ -132,6 +149,9 @@ def template(lesson: ParsedLesson) -> Iterator[str]:
             if item.feedback:
                 yield f"  > {item.feedback}"
         yield f"of: {fingerprint(block)}"
-        yield from (f"{name}: {block.fields[name]}" for name in TEXTS if block.fields.get(name))
-        yield from (f'near: "{hint}"' for _, hint in block.near)
+        for name in TEXTS:
+            if block.fields.get(name):
+                yield f"{name}: {block.fields[name]}"
+        for _, hint in block.near:
+            yield f'near: "{hint}"'
         yield "```"

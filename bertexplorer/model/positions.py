@@ -6,7 +6,7 @@ distance (DeBERTa).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,14 +39,14 @@ class Relations(NamedTuple):
 
     def of(self, positions: Int[Tensor, " q"] | slice) -> "Relations":
         """The same for tokens at *positions* that look at all others."""
-        mask = self.mask
-        blocked = self.blocked
-        distances = self.distances
-        return self._replace(
-            mask=None if mask is None else mask[:, :, positions],
-            blocked=None if blocked is None else blocked[:, :, positions],
-            distances=None if distances is None else distances._replace(rows=distances.rows[positions]),
-        )
+        parts: dict[str, Any] = {}
+        if self.mask is not None:
+            parts["mask"] = self.mask[:, :, positions]
+        if self.blocked is not None:
+            parts["blocked"] = self.blocked[:, :, positions]
+        if self.distances is not None:
+            parts["distances"] = self.distances._replace(rows=self.distances.rows[positions])
+        return self._replace(**parts)
 
 
 class Rotary(nn.Module):
@@ -55,7 +55,8 @@ class Rotary(nn.Module):
 
     def __init__(self, head_size: int, factor: float = 1.0) -> None:
         super().__init__()
-        self.head_size, self.factor = head_size, factor
+        self.head_size = head_size
+        self.factor = factor
 
     def forward(self, tokens: int, theta: float, like: Tensor) -> Angles:
         """The angles p / (theta^(2 i / k) factor) of positions p from 0 to *tokens* - 1, in the dtype and on the device
@@ -68,9 +69,10 @@ class Rotary(nn.Module):
     @staticmethod
     def rotate(x: Float[Tensor, "b h t k"], angles: Angles) -> Float[Tensor, "b h t k"]:
         """Queries or keys *x* rotated, each pair (i, i + k / 2) of their numbers by its angle. Computed in fp32."""
-        cos, sin = (a.float() for a in angles)
+        cos, sin = angles
         first, second = x.float().chunk(2, dim=-1)
-        return (x.float() * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
+        turned = torch.cat([-second, first], dim=-1)  # by a right angle
+        return (x.float() * cos.float() + turned * sin.float()).to(x.dtype)
 
 
 class RelativePositions(nn.Module):
@@ -79,18 +81,26 @@ class RelativePositions(nn.Module):
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.disentangled, self.farthest = config.relative == "disentangled", config.farthest
-        size = config.hidden_size
-        self.table = table(config.distances, size if self.disentangled else config.num_heads)
-        self.norm = nn.LayerNorm(size, eps=config.norm_eps) if self.disentangled else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout if self.disentangled else 0.0)
+        self.disentangled = config.relative == "disentangled"
+        self.farthest = config.farthest
+        self.norm: nn.Module
+        if self.disentangled:
+            self.table = table(config.distances, config.hidden_size)
+            self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
+            self.dropout = nn.Dropout(config.dropout)
+        else:
+            self.table = table(config.distances, config.num_heads)
+            self.norm = nn.Identity()
+            self.dropout = nn.Dropout(0.0)
 
     def forward(self, tokens: int) -> Distances:
+        """The distances between any two of so many *tokens*, on the device of the table."""
         weight: Tensor = self.table.weight
         positions = torch.arange(tokens, device=weight.device)
         offsets = positions[:, None] - positions  # i - j
-        bucket = log_buckets if self.disentangled else half_buckets
-        return Distances(bucket(offsets, len(weight), self.farthest), self.dropout(self.norm(weight)))
+        buckets = log_buckets if self.disentangled else half_buckets
+        rows = buckets(offsets, len(weight), self.farthest)
+        return Distances(rows, self.dropout(self.norm(weight)))
 
 
 def log_buckets(offsets: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:

@@ -44,19 +44,31 @@ def find_special_tokens(
     [CLS] and [SEP] are what the post-processor puts around a text, whatever else the settings call so."""
     mark_named_tokens(backend, settings)
     marked = {token.content for token in backend.get_added_tokens_decoder().values() if token.special}
-    frame = find_frame(backend)
-    named = {key.removesuffix("_token"): token for key, token in named_tokens(settings) if key.endswith("_token")}
-    known = {role: token for role, token in named.items() if backend.token_to_id(token) is not None}
-    unmarked_too = not known  # the files name none, so the usual spellings count
-    roles = {
-        role: token
-        for role, spellings in USUAL.items()
-        for token in reversed(spellings)
-        if token in marked or (unmarked_too and backend.token_to_id(token) is not None)
-    }
-    roles |= {role: token for role, token in known.items() if role in USUAL}
-    roles |= frame | unknown_token(model)
-    tokens = {*marked, *roles.values(), *(token for _, token in named_tokens(settings))}
+
+    # 1. The roles that the settings name.
+    named: dict[str, str] = {}
+    for key, token in named_tokens(settings):
+        if key.endswith("_token") and backend.token_to_id(token) is not None:
+            named[key.removesuffix("_token")] = token
+
+    # 2. Those of the usual spellings; where the settings name none, also of tokens that are not marked special.
+    roles: dict[str, str] = {}
+    for role, spellings in USUAL.items():
+        for spelling in reversed(spellings):  # the first one counts
+            is_known = backend.token_to_id(spelling) is not None
+            if spelling in marked or (not named and is_known):
+                roles[role] = spelling
+
+    # 3. What the files say counts more, and most what the tokenizer does.
+    for role, token in named.items():
+        if role in USUAL:
+            roles[role] = token
+    roles |= find_frame(backend) | unknown_token(model)
+
+    # 4. The ids of all of them.
+    tokens = marked | set(roles.values())
+    for _, token in named_tokens(settings):
+        tokens.add(token)
     ids = {backend.token_to_id(token) for token in tokens}
     return SpecialTokens(roles, frozenset(i for i in ids if i is not None))
 
@@ -81,7 +93,9 @@ def named_tokens(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
             values = [token for token in value.values() if isinstance(token, dict) and token.get("special")]
         else:
             continue
-        for token in values if isinstance(values, list) else []:
+        if not isinstance(values, list):
+            continue
+        for token in values:
             spelt = token.get("content") if isinstance(token, dict) else token
             if isinstance(spelt, str) and spelt:
                 yield key, spelt
@@ -94,13 +108,23 @@ def find_frame(backend: tokenizers.Tokenizer) -> dict[str, str]:
     read = [i for i, side in enumerate(sides) if side is not None]
     if not read:
         return {}
-    before, after = encoding.tokens[: read[0]], encoding.tokens[read[-1] + 1 :]
-    return {**({"cls": before[0]} if before else {}), **({"sep": after[-1]} if after else {})}
+    before = encoding.tokens[: read[0]]
+    after = encoding.tokens[read[-1] + 1 :]
+    frame = {}
+    if before:
+        frame["cls"] = before[0]
+    if after:
+        frame["sep"] = after[-1]
+    return frame
 
 
 def unknown_token(model: dict[str, Any]) -> dict[str, str]:
-    """The token that the *model* of a tokenizer.json gives for what it does not know, as {"unk": token}."""
-    token, index = model.get("unk_token"), model.get("unk_id")
+    """The token that the *model* of a tokenizer.json gives for what it does not know, as {"unk": token}; {} if there is
+    none."""
+    token = model.get("unk_token")
+    index = model.get("unk_id")
     if token is None and isinstance(index, int):
         token = model["vocab"][index][0]
-    return {"unk": token} if token else {}
+    if not token:
+        return {}
+    return {"unk": token}

@@ -72,9 +72,7 @@ class Encoding:
     special: tuple[bool, ...]
     mask_id: int | None  # None if the checkpoint has no mask token
     picked: tuple[int, ...] = ()  # positions that a view is about, ascending
-    unpooled: int = (
-        0  # tokens at the beginning that are not pooled: those of a prompt, if the checkpoint's files say so
-    )
+    unpooled: int = 0  # tokens at the beginning that are not pooled: those of a prompt, if the files say so
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
     notes: tuple[str, ...] = ()  # messages for the user
 
@@ -162,19 +160,21 @@ class Tokenizer:
         self.source = source
         self.notes = notes
         self.language = ""  # that the checkpoint was trained on, if its card names one
+        settings = settings or {}
         stored = (backend.truncation or {}).get("direction")  # of tokenizer.json
-        self.cuts_beginning = (
-            (settings or {}).get("truncation_side") or stored
-        ) == "left"  # of a text that is too long
+        direction = settings.get("truncation_side") or stored
+        self.cuts_beginning = direction == "left"  # of a text that is too long
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
-        self.segments, self.pair_segments = segments, 1 + max(backend.encode("a", "b").type_ids, default=0)
+        self.segments = segments
+        self.pair_segments = 1 + max(backend.encode("a", "b").type_ids, default=0)
         self.truncating_backend = self.truncated_to(max_tokens)
         self.vocab_size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
         model = json.loads(backend.to_str())["model"]
-        found = find_special_tokens(backend, model, settings or {})
-        self.special, self.special_ids = found.roles, found.ids  # role -> token; the ids of all, with a role or without
+        special_tokens = find_special_tokens(backend, model, settings)
+        self.special = special_tokens.roles  # role -> token
+        self.special_ids = special_tokens.ids  # of all, with a role or without
         self.mask: int | None = backend.token_to_id(self.special["mask"]) if "mask" in self.special else None
         self.unknown = self.special.get("unk", "")
         # By its id: where the pieces are those of a unigram, the backend gives the characters instead of the token.
@@ -275,13 +275,16 @@ class Tokenizer:
         if len(text) > MAX_CHARACTERS:
             raise ExplorerError(f"The text has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}. Shorten it.")
         cleaned, removed = clean(text)
-        notes = [f"{removed} invisible {plural('character', removed)} removed."] if removed else []
+        notes = []
+        if removed:
+            notes.append(f"{removed} invisible {plural('character', removed)} removed.")
         special = [str(self.backend.id_to_token(i)) for i in sorted(self.special_ids)]
-        if typed := [token for token in special if token in cleaned and token != self.special.get("mask")]:
-            notes.append(
-                f"{' and '.join(typed)} in your text {'are' if typed[1:] else 'is'} read as special, not as words."
-            )
-        if self.mask is None and (mask := TYPED_MASK.search(cleaned)):
+        typed = [token for token in special if token in cleaned and token != self.special.get("mask")]
+        if typed:
+            verb = "is" if len(typed) == 1 else "are"
+            notes.append(f"{' and '.join(typed)} in your text {verb} read as special, not as words.")
+        mask = TYPED_MASK.search(cleaned)
+        if mask and self.mask is None:
             raise ExplorerError(f"{NO_MASK}, or write a word in place of {mask[0]:.20}.")
         return TYPED_MASK.sub(self.special.get("mask", ""), cleaned), notes
 
@@ -291,6 +294,7 @@ class Tokenizer:
         return self.remembered(Text.of(text))
 
     def encode_anew(self, text: Text) -> Encoding:
+        """As `encode`, without looking at what is remembered."""
         first, notes = self.prepare(text.first)
         second, more_notes = self.prepare(text.second)
         if not first.strip():
@@ -312,7 +316,8 @@ class Tokenizer:
         unknown = [self.slice(encoding, i) for i, t in enumerate(encoding.tokens) if t == self.unknown]
         if unknown:
             notes.append(f"Not in the vocabulary, read as {self.unknown}: {', '.join(dict.fromkeys(unknown))}.")
-        if foreign := self.say_language(encoding):
+        foreign = self.say_language(encoding)
+        if foreign:
             notes.append(foreign)
         return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
 
@@ -325,7 +330,9 @@ class Tokenizer:
             if span and (unknown or not apart):
                 pieces[span.side].append(Piece(span.start, span.end, encoding.words[i], unknown))
         note = language_note(encoding.texts, pieces, self.unknown, self.language)
-        return note if note and self.has_words else ""
+        if note and not self.has_words:
+            return ""
+        return note
 
     def check_pairs(self) -> None:
         """Raises ExplorerError if the tokenizer gives a pair of texts segments that the checkpoint has no vectors for;
@@ -361,13 +368,12 @@ class Tokenizer:
         if text.hidden and self.mask is None:
             raise ExplorerError(f"{NO_MASK}.")
         special = tuple(i in self.special_ids and i != self.mask for i in ids)
-        seen = ids
+        seen = list(ids)
         if text.hidden:
-            typed = [odd and token != self.unknown for odd, token in zip(special, tokens, strict=True)]
-            seen = [
-                self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
-                for i, s, odd in zip(ids, spans, typed, strict=True)
-            ]
+            for position, span in enumerate(spans):
+                is_word = not special[position] or tokens[position] == self.unknown
+                if span is not None and is_word and any(overlap(span, hidden) for hidden in text.hidden):
+                    seen[position] = self.mask_id
         return Encoding(
             texts=texts,
             tokens=tuple(tokens),
@@ -386,13 +392,19 @@ class Tokenizer:
         """The tokens that the picked spans of *text* cover."""
         if not text.picked:
             return ()
-        places = [span or Span(TOKENS, i, i + 1) for i, span in enumerate(spans)]
-        return tuple(i for i, place in enumerate(places) if any(overlap(place, picked) for picked in text.picked))
+        positions = []
+        for position, span in enumerate(spans):
+            place = span or Span(TOKENS, position, position + 1)
+            if any(overlap(place, picked) for picked in text.picked):
+                positions.append(position)
+        return tuple(positions)
 
     def slice(self, encoding: Encoding, position: int) -> str:
         """The characters that the piece at *position* covers; '' for [CLS] and [SEP]."""
         span = encoding.spans[position]
-        return encoding.texts[span.side][span.start : span.end] if span else ""
+        if span is None:
+            return ""
+        return encoding.texts[span.side][span.start : span.end]
 
     def pieces(self, word: str, *, spaced: bool = True) -> tuple[int, ...]:
         """The ids of *word* after a space, or without one (*spaced* False), as after a bracket. Only WordPiece does not
@@ -419,8 +431,10 @@ class Tokenizer:
         if self.kind == "WordPiece" or token in self.special_ids:
             return piece
         text: str = self.backend.decode([token], skip_special_tokens=False)
-        starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
-        return text.strip() or repr(text) if starts else f"…{text}"
+        starts_word = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
+        if not starts_word:
+            return f"…{text}"
+        return text.strip() or repr(text)
 
     @cached_property
     def all_pieces(self) -> tuple[str, ...]:
@@ -444,4 +458,5 @@ class Tokenizer:
 
 
 def overlap(a: Span, b: Span) -> bool:
+    """Whether two spans have a character, or a token, in common."""
     return a.side == b.side and a.start < b.end and b.start < a.end

@@ -32,21 +32,27 @@ class Source:
 
 def source_of(family: Family, ours: str) -> Source | None:
     """The source of our tensor *ours* ("encoder.layers.0.attention.query.weight"), None if the family has none."""
-    number = re.search(r"\.layers\.(\d+)\.", ours)
-    pattern = ours.replace(f".layers.{number[1]}.", ".layers.#.") if number else ours
+    # 1. The name with # for the number of the layer, as the family's table has it.
+    layer = re.search(r"\.layers\.(\d+)\.", ours)
+    number = layer[1] if layer else "#"
+    pattern = ours.replace(f".layers.{number}.", ".layers.#.")
     module, _, kind = pattern.rpartition(".")
+
+    # 2. Its line in the table, which names a tensor, or a module with its weight and bias.
     for key, theirs in family.NAMES.items():
         keys = key if isinstance(key, tuple) else (key,)
         for part, name in enumerate(keys):
             if name in (pattern, module):
-                full = theirs if name == pattern else f"{theirs}.{kind}"
-                return Source(full.replace("#", number[1] if number else "#"), part, len(keys))
+                published = theirs if name == pattern else f"{theirs}.{kind}"
+                return Source(published.replace("#", number), part, len(keys))
     return None
 
 
 def tied_name(family: Family, config: EncoderConfig) -> str:
     """The published name of the MLM output matrix if it repeats the word embeddings, else ''."""
-    source = source_of(family, "masked_lm.output.weight") if config.tied else None
+    if not config.tied:
+        return ""
+    source = source_of(family, "masked_lm.output.weight")
     return source.name if source else ""
 
 
@@ -61,7 +67,8 @@ def canonical_names(family: Family, stored_names: Iterable[str]) -> dict[str, st
     names: dict[str, str] = {}
     strays = (*STRAYS, *family.STRAYS)
     for name in stored_names:
-        if any(re.search(stray, name) for stray in strays):
+        is_stray = any(re.search(stray, name) for stray in strays)
+        if is_stray:
             continue
         clean = name
         for old, new in OLD_SPELLING.items():
@@ -83,22 +90,27 @@ def is_task_head(name: str) -> bool:
 
 
 def share_layers(family: Family, heads: nn.ModuleDict) -> None:
-    """Let heads share a layer if the file has only one name for it; the layer of the first head is used. BERT's pooler
-    also serves its sequence classifier, and ModernBERT's transform serves every head."""
+    """Let *heads* share a layer if the file has only one name for it; the layer of the first head replaces the others.
+    BERT's pooler also serves its sequence classifier, and ModernBERT's transform serves every head."""
     first_by_name: dict[str, nn.Module] = {}
     for path, module in list(heads.named_modules()):
-        source = source_of(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
-        first = first_by_name.setdefault(source.name, module) if source else module
+        if not isinstance(module, nn.Linear | nn.LayerNorm):
+            continue
+        source = source_of(family, f"{path}.weight")
+        if source is None:
+            continue
+        first = first_by_name.setdefault(source.name, module)
         if first is not module:
             heads.set_submodule(path, first)
 
 
 def to_published(family: Family, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
-    """Published name -> [(part, our name)], for writing. If names share a layer, only the first is listed."""
-    groups: dict[str, dict[int, str]] = {}
+    """Published name -> [(part, our name)], for writing. If names share a layer, only the first is listed. Raises
+    ValueError for a name that the family does not publish."""
+    ours_by_part: dict[str, dict[int, str]] = {}  # published name -> part -> our name
     for name in ours:
         source = source_of(family, name)
         if source is None:
             raise ValueError(f"{family.MODEL_TYPES[0]} has no published name for {name}; it cannot be saved.")
-        groups.setdefault(source.name, {}).setdefault(source.part, name)
-    return {name: sorted(parts.items()) for name, parts in groups.items()}
+        ours_by_part.setdefault(source.name, {}).setdefault(source.part, name)
+    return {published: sorted(parts.items()) for published, parts in ours_by_part.items()}

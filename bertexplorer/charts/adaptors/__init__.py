@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 from bertexplorer.charts.adaptors import (
     arcs,
@@ -49,41 +50,48 @@ APART = 0.06  # of the width, between two panels side by side
 
 def chart(figure: Figure) -> Chart:
     """The chart of plotly that shows *figure*."""
-    rows = panels_by_row(figure.panels)
-    tops = [max(above(panel) for panel in row) for row in rows]
-    heights = [max(module(panel).height(panel.marks[0]) for panel in row) for row in rows]
-    below = [AXIS if any(has_axis(panel) for panel in row) else GAP for row in rows]
-    total = sum(tops) + sum(heights) + sum(below)
-
+    rows = panel_rows(figure.panels)
+    total = sum(row.above + row.height + row.below for row in rows)
     fig = Chart()
-    start = 0.0
+    start = 0.0  # pixels from the top
     for number, row in enumerate(rows, 1):
-        start += tops[number - 1]
-        end = start + heights[number - 1]
-        places = ends_of([panel.share for panel in row], APART)
-        for column, (panel, across) in enumerate(zip(row, places, strict=True), 1):
-            axis = "" if not fig.panels else str(len(fig.panels) + 1)
+        start += row.above
+        end = start + row.height
+        down = [max(0.0, 1 - end / total), 1 - start / total]  # plotly counts from the bottom
+        places = ends_of([panel.share for panel in row.panels], APART)
+        for column, (panel, across) in enumerate(zip(row.panels, places, strict=True), 1):
+            axis = str(len(fig.panels) + 1) if fig.panels else ""  # x, x2, x3, …
             fig.panels[number, column] = axis
             fig.settings[f"xaxis{axis}"] = {"anchor": f"y{axis}", "domain": list(across)}
-            fig.settings[f"yaxis{axis}"] = {
-                "anchor": f"x{axis}",
-                "domain": [max(0.0, 1 - end / total), 1 - start / total],
-            }
-            draw(fig, panel, Place(number, column, heights[number - 1], across, axis))
-        start = end + below[number - 1]
-    return finish(
-        fig, max(300, round(total) + 16), margin={"l": 8, "r": 16, "t": 8, "b": 8}, bargap=0.28, barmode="overlay"
-    )
+            fig.settings[f"yaxis{axis}"] = {"anchor": f"x{axis}", "domain": down}
+            draw(fig, panel, Place(number, column, row.height, across, axis))
+        start = end + row.below
+    height = max(300, round(total) + 16)
+    return finish(fig, height, margin={"l": 8, "r": 16, "t": 8, "b": 8}, bargap=0.28, barmode="overlay")
 
 
-def panels_by_row(panels: Sequence[Panel]) -> list[list[Panel]]:
+class PanelRow(NamedTuple):
+    """Panels side by side, the pixels of their marks, and those above and below them."""
+
+    panels: list[Panel]
+    above: int
+    height: int
+    below: int
+
+
+def panel_rows(panels: Sequence[Panel]) -> list[PanelRow]:
     """The panels row by row: one that is beside the former stands in its row."""
-    rows: list[list[Panel]] = []
+    panels_by_row: list[list[Panel]] = []
     for panel in panels:
-        if panel.beside and rows:
-            rows[-1].append(panel)
+        if panel.beside and panels_by_row:
+            panels_by_row[-1].append(panel)
         else:
-            rows.append([panel])
+            panels_by_row.append([panel])
+    rows = []
+    for row in panels_by_row:
+        height = max(module(panel).height(panel.marks[0]) for panel in row)
+        below = AXIS if any(has_axis(panel) for panel in row) else GAP
+        rows.append(PanelRow(row, max(above(panel) for panel in row), height, below))
     return rows
 
 
@@ -94,23 +102,28 @@ def module(panel: Panel) -> ModuleType:
 
 def above(panel: Panel) -> int:
     """The room above the marks, in pixels: for the title and the names of columns."""
+    names = module(panel).above(panel.marks[0])
     lines = len(heading(panel))
-    return TITLE * lines + module(panel).above(panel.marks[0]) + (8 if lines else 0)
+    if not lines:
+        return names
+    return TITLE * lines + names + 8
 
 
 def heading(panel: Panel) -> list[str]:
     """The lines above the marks: the title, and the key."""
-    keys = [mark for mark in panel.marks[1:] if isinstance(mark, TextLines)]
-    title = safe(panel.title).split("\n") if panel.title else []
-    return [*title, *(line for key in keys for line in text.written(key))]
+    lines = []
+    if panel.title:
+        lines += safe(panel.title).split("\n")
+    for mark in panel.marks[1:]:
+        if isinstance(mark, TextLines):
+            lines += text.written(mark)
+    return lines
 
 
 def has_axis(panel: Panel) -> bool:
-    return (
-        bool(panel.x)
-        or panel.marks[0].kind in ("columns", "histogram", "lines")
-        or getattr(panel.marks[0], "axis", False)
-    )
+    """Whether numbers or names stand below the panel."""
+    mark = panel.marks[0]
+    return bool(panel.x) or mark.kind in ("columns", "histogram", "lines") or getattr(mark, "axis", False)
 
 
 def draw(fig: Chart, panel: Panel, place: Place) -> None:
@@ -126,9 +139,10 @@ def draw(fig: Chart, panel: Panel, place: Place) -> None:
         elif isinstance(other, Band):
             style = {"fillcolor": COLOURS["pale"], "opacity": 0.35, "line": {"width": 0}}
             fig.add_vrect(other.low, other.high, row=place.row, col=place.column, **style)
-    if title := "<br>".join(heading(panel)):
-        y = {"yref": f"y{place.axis} domain", "x": place.across[0]}
-        fig.add_annotation({**kit.above(title, 6 + module(panel).above(mark)), **y})
+    title = "<br>".join(heading(panel))
+    if title:
+        shift = 6 + module(panel).above(mark)
+        fig.add_annotation(kit.above(title, shift, x=place.across[0], yref=f"y{place.axis} domain"))
     if panel.y:
         fig.update_yaxes(title=kit.title(safe(panel.y)), row=place.row, col=place.column)
     if panel.x:

@@ -26,6 +26,7 @@ def above(mark: Arcs) -> int:
 
 def draw(fig: Chart, mark: Arcs, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
+
     # 1. The lines, from the thinnest to the thickest.
     most = max((weight for *_, weight in mark.links), default=1.0) or 1.0
     low = 0.0
@@ -39,18 +40,21 @@ def draw(fig: Chart, mark: Arcs, place: Place) -> None:
             x = [LEFT, RIGHT, None] * (len(y) // 3)
             fig.add_scatter(x=x, y=y, mode="lines", line=line, opacity=opacity, hoverinfo="skip", **panel)
         low = high
+
     # 2. The names on both sides.
-    notes = mark.notes or [""] * len(mark.right)
-    right = [f"{clip(name, LETTERS)} {note}".rstrip() for name, note in zip(mark.right, notes, strict=True)]
-    colours = [ACCENT if i in mark.strong else TEXT for i in range(len(mark.left))]
-    column(fig, [clip(name, LETTERS) for name in mark.left], LEFT - GAP, "middle left", colours, panel)
-    column(fig, right, RIGHT + GAP, "middle right", [TEXT] * len(right), panel)
+    left = [clip(name, LETTERS) for name in mark.left]
+    colours = [ACCENT if i in mark.strong else TEXT for i in range(len(left))]
+    draw_names(fig, left, LEFT - GAP, "middle left", colours, panel)
+    right = [clip(name, LETTERS) for name in mark.right]
+    if mark.notes:
+        right = [f"{name} {note}".rstrip() for name, note in zip(right, mark.notes, strict=True)]
+    draw_names(fig, right, RIGHT + GAP, "middle right", [TEXT] * len(right), panel)
     count = max(len(mark.left), len(mark.right))
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN, **panel)
     fig.update_yaxes(range=[count - 0.3, -0.7], **kit.HIDDEN, **panel)
 
 
-def column(fig: Chart, names: list[str], x: float, side: str, colours: list[str], panel: kit.Part) -> None:
+def draw_names(fig: Chart, names: list[str], x: float, side: str, colours: list[str], panel: kit.Part) -> None:
     """Draw the names of one side."""
     style = {"textposition": side, "textfont": {"family": MONO, "size": 13, "color": colours}}
     fig.add_trace(kit.texts(x, list(range(len(names))), [safe(name) for name in names], **style), **panel)

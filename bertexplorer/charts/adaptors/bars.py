@@ -23,27 +23,26 @@ def above(mark: Bars) -> int:
 def draw(fig: Chart, mark: Bars, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
     values = [bar.value for bar in mark.bars]
-    rows = list(range(len(values)))
+    colours = [COLOURS[bar.tone] for bar in mark.bars]
+
     # 1. The bars: pale ones behind, the values with their intervals, and ticks across them.
     width = 0.3 if mark.above else 0.72
-    colours = [COLOURS[bar.tone] for bar in mark.bars]
     if any(bar.behind is not None for bar in mark.bars):
         behind = kit.bars([bar.behind for bar in mark.bars], None, hoverinfo="skip", width=width)
         behind["marker"] = {"color": colours, "opacity": FAINT}
         fig.add_trace(behind, **panel)
         width /= 2
-    bars = kit.bars(
-        values,
-        colours,
-        text=None if mark.above else [safe(bar.text) for bar in mark.bars],
-        hover=[hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars],
-        width=width,
-    )
+    tips = [hover(bar.hover or f"{bar.label} {bar.text}") for bar in mark.bars]
+    texts = None
+    if not mark.above:
+        texts = [safe(bar.text) for bar in mark.bars]
+    bars = kit.bars(values, colours, text=texts, hover=tips, width=width)
     if any(bar.low is not None for bar in mark.bars):
-        bars["error_x"] = interval(mark)
+        bars["error_x"] = intervals(mark)
     if any(bar.faint for bar in mark.bars):
-        bars["marker"] = {**bars["marker"], "opacity": [FAINT if bar.faint else 1.0 for bar in mark.bars]}
+        bars["marker"]["opacity"] = [FAINT if bar.faint else 1.0 for bar in mark.bars]
     fig.add_trace(bars, **panel)
+
     ticks_x: list[float] = []
     ticks_y: list[int] = []
     tick_colours: list[str] = []
@@ -57,28 +56,38 @@ def draw(fig: Chart, mark: Bars, place: Place) -> None:
         fig.add_scatter(x=ticks_x, y=ticks_y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
 
     # 2. The scale.
-    numbers = [*values, *ticks_x, *[bar.high or 0.0 for bar in mark.bars], mark.high or 0.0]
-    least = min([0.0, *numbers, mark.low or 0.0])
-    if mark.above or mark.axis:  # no words beside the ends
-        low, high = least, max(numbers) * 1.02 or 1.0
-    else:
-        low, high = kit.from_zero([*numbers, mark.low or 0.0])
+    low, high = scale_ends(mark)
     form = {"tickformat": ".0%"} if mark.unit == "share" else {}
     fig.update_xaxes(range=[low, high], visible=mark.axis, fixedrange=True, **form, **panel)
 
     # 3. The labels.
     if mark.above:
-        names = [safe(clip(bar.label.replace("\n", " "), LONG)) for bar in mark.bars]
-        words = [f"{name}  {safe(bar.text)}".rstrip() for name, bar in zip(names, mark.bars, strict=True)]
-        fig.add_trace(kit.texts(low, [row - 0.38 for row in rows], words), **panel)
-        fig.update_yaxes(range=[len(rows) - 0.6, -0.75], **kit.HIDDEN, **panel)
+        words = []
+        for bar in mark.bars:
+            name = clip(bar.label.replace("\n", " "), LONG)
+            words.append(f"{safe(name)}  {safe(bar.text)}".rstrip())
+        fig.add_trace(kit.texts(low, [row - 0.38 for row in range(len(words))], words), **panel)
+        fig.update_yaxes(range=[len(words) - 0.6, -0.75], **kit.HIDDEN, **panel)
     else:
         names = [label(bar.label, LETTERS) for bar in mark.bars]
         fig.update_yaxes(**kit.down(names, mono=14 if mark.tokens else 0), **panel)
 
 
-def interval(mark: Bars) -> dict[str, object]:
-    """The intervals as plotly's error bars."""
-    high = [0.0 if bar.high is None else bar.high - bar.value for bar in mark.bars]
-    low = [0.0 if bar.low is None else bar.value - bar.low for bar in mark.bars]
-    return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}
+def scale_ends(mark: Bars) -> tuple[float, float]:
+    """The ends of the axis: 0 or further, so that bars, ticks and intervals fit, and the numbers beside the bars."""
+    numbers = [mark.high or 0.0]
+    for bar in mark.bars:
+        numbers += [bar.value, bar.high or 0.0, *(tick.value for tick in bar.ticks)]
+    lowest = mark.low or 0.0
+    if mark.above or mark.axis:  # no number stands beside a bar
+        return min(0.0, lowest, *numbers), max(numbers) * 1.02 or 1.0
+    low, high = kit.from_zero([*numbers, lowest])
+    return low, high
+
+
+def intervals(mark: Bars) -> dict[str, object]:
+    """The intervals as plotly's error bars: how far each reaches to the right and to the left of its value, 0 where a
+    bar has none."""
+    right = [0.0 if bar.high is None else bar.high - bar.value for bar in mark.bars]
+    left = [0.0 if bar.low is None else bar.value - bar.low for bar in mark.bars]
+    return {"array": right, "arrayminus": left, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}

@@ -1,5 +1,7 @@
 """Cells as a chart of plotly."""
 
+from collections import Counter
+
 import numpy as np
 
 from bertexplorer.charts.adaptors import kit
@@ -14,13 +16,14 @@ from bertexplorer.charts.adaptors.style import (
     SHADES,
     SIGNED,
     label,
-    safe,
 )
 from bertexplorer.charts.adaptors.traces import Chart
 from bertexplorer.charts.marks import Cells
 
 KINDS = ("#d5dae1", *GROUPS)  # the first for -1
-STEPS = [[edge / len(KINDS), shade] for i, shade in enumerate(KINDS) for edge in (i, i + 1)]
+STEPS: list[list[float | str]] = []  # a palette without transitions: each shade from one edge to the next
+for number, shade in enumerate(KINDS):
+    STEPS += [[number / len(KINDS), shade], [(number + 1) / len(KINDS), shade]]
 PALETTES = {"shades": SHADES, "signed": LIGHT_SIGNED, "root": ROOT, "strong": SIGNED, "groups": STEPS}
 ROW, TALL = 30, 42  # pixels: a row of one line, of two
 NAMES, TALLEST = 90, 1800  # pixels: the names of the columns, all rows
@@ -29,8 +32,12 @@ LETTERS = 28  # of a line of the name of a row
 
 
 def height(mark: Cells) -> int:
-    tall = any("\n" in text for row in (mark.rows, *mark.text) for text in row)
-    return min(TALLEST, max(120, (TALL if tall else ROW) * len(mark.rows)))
+    texts = [*mark.rows]
+    for row in mark.text:
+        texts += row
+    has_two_lines = any("\n" in text for text in texts)
+    row_height = TALL if has_two_lines else ROW
+    return min(TALLEST, max(120, row_height * len(mark.rows)))
 
 
 def above(mark: Cells) -> int:
@@ -50,8 +57,8 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         values = values.astype(float)
     low, high = ends(mark, values)
     text = []
-    for line in mark.text:
-        text.append([safe(words).replace("\n", "<br>") for words in line])
+    for row in mark.text:
+        text.append([hover(words) for words in row])
     more: kit.Part = {"hoverongaps": False, "textfont": kit.ink(12)}
     if mark.palette in ("root", "strong", "groups"):
         more["textfont"] = {"size": 12}  # plotly takes an ink that the cell's colour lets one read
@@ -60,7 +67,7 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         more["hovertemplate"] = f"%{{y}} {mark.verb} %{{x}}: %{{z:{form}}}<extra></extra>"
     if many:
         more |= {"x": distinct(columns), "y": distinct(rows)}
-    gap = 2 if values.shape[1] <= 100 else 0
+    gap = 2 if values.shape[1] <= 100 else 0  # pixels
     trace = kit.cells(values, PALETTES[mark.palette], low, high, text=text or None, hover=tips(mark), gap=gap, **more)
     fig.add_trace(trace, **panel)
     for i, j in mark.framed:
@@ -68,15 +75,19 @@ def draw(fig: Chart, mark: Cells, place: Place) -> None:
         fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box, **panel)
     if mark.crossed:
         symbol = {"symbol": "x", "size": 12, "color": INK}
-        x, y = [j for _, j in mark.crossed], [i for i, _ in mark.crossed]
+        x = [j for _, j in mark.crossed]
+        y = [i for i, _ in mark.crossed]
         fig.add_scatter(x=x, y=y, mode="markers", marker=symbol, hoverinfo="skip", **panel)
+
     # 2. The names of rows and columns.
     draw_axes(fig, mark, rows, columns, many, panel)
 
 
 def draw_axes(fig: Chart, mark: Cells, rows: list[str], columns: list[str], many: bool, panel: kit.Part) -> None:
     """Write the names. *many*: too many for all of them; plotly then leaves some out."""
-    font = {"tickfont": {"family": MONO, "size": 13}} if mark.tokens else {}
+    font = {}
+    if mark.tokens:
+        font["tickfont"] = {"family": MONO, "size": 13}
     if many:
         fig.update_yaxes({"autorange": "reversed", "showgrid": False, **font}, **panel)
     else:
@@ -84,8 +95,9 @@ def draw_axes(fig: Chart, mark: Cells, rows: list[str], columns: list[str], many
     if not mark.columns:
         fig.update_xaxes(visible=False, **panel)
         return
-    level = max(len(name) for name in mark.columns) * len(mark.columns) < 60
-    axis = {"side": "top", "tickangle": 0 if level else -60, "ticklabeloverflow": "allow", "showgrid": False}
+    fit_side_by_side = max(len(name) for name in mark.columns) * len(mark.columns) < 60
+    angle = 0 if fit_side_by_side else -60
+    axis = {"side": "top", "tickangle": angle, "ticklabeloverflow": "allow", "showgrid": False}
     if not many:
         axis |= kit.ticks(columns)
     fig.update_xaxes({**axis, **font}, **panel)
@@ -93,14 +105,14 @@ def draw_axes(fig: Chart, mark: Cells, rows: list[str], columns: list[str], many
 
 def tips(mark: Cells) -> list[list[str]] | None:
     """What the pointer shows at each cell; None if it shows the value alone."""
-    found = []
+    table = []
     if mark.numbers is not None:
-        for values in np.asarray(mark.numbers, dtype=float).tolist():
-            found.append([f"{value:.3f}" for value in values])
+        for numbers in np.asarray(mark.numbers, dtype=float).tolist():
+            table.append([f"{number:.3f}" for number in numbers])
     else:
         for texts in mark.hover:
-            found.append([hover(words) for words in texts])
-    return found or None
+            table.append([hover(words) for words in texts])
+    return table or None
 
 
 def row_label(name: str, letters: int) -> str:
@@ -110,16 +122,16 @@ def row_label(name: str, letters: int) -> str:
 
 def distinct(names: list[str]) -> list[str]:
     """Names that an axis can tell apart: repeated ones get spaces without width."""
-    repeats: dict[str, int] = {}
-    found = []
+    seen: Counter[str] = Counter()
+    unlike = []
     for name in names:
-        repeats[name] = repeats.get(name, -1) + 1
-        found.append(name + "\u200b" * repeats[name])
-    return found
+        unlike.append(name + "\u200b" * seen[name])
+        seen[name] += 1
+    return unlike
 
 
 def ends(mark: Cells, values: np.ndarray) -> tuple[float, float]:
-    """The ends of the palette of *mark*."""
+    """The ends of the palette of *mark*: as given, else those of its *values*."""
     if mark.palette == "groups":
         return -1.5, len(GROUPS) - 0.5
     finite = values[np.isfinite(values)]

@@ -23,14 +23,16 @@ def above(mark: Columns) -> int:
 def draw(fig: Chart, mark: Columns, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
     values = [bar.value for bar in mark.bars]
-    few = len(values) <= LEVEL
+    texts = None
+    if len(values) <= NAMED:
+        texts = [safe(bar.text) for bar in mark.bars]
     fig.add_bar(
         x=list(range(len(values))),
         y=values,
         marker={"color": [COLOURS[bar.tone] for bar in mark.bars]},
-        text=[safe(bar.text) for bar in mark.bars] if len(values) <= NAMED else None,
+        text=texts,
         textposition="outside",
-        textangle=0 if few else -90,
+        textangle=0 if len(values) <= LEVEL else -90,
         constraintext="none",
         cliponaxis=False,
         customdata=[hover(bar.hover or f"{bar.label}: {bar.text}") for bar in mark.bars],
@@ -41,7 +43,8 @@ def draw(fig: Chart, mark: Columns, place: Place) -> None:
     if any(downs):
         fig.add_bar(x=list(range(len(downs))), y=downs, marker={"color": ORANGE}, hoverinfo="skip", **panel)
     labels = [label(bar.label, 16) for bar in mark.bars]
-    ticks = kit.ticks(labels, step=max(1, math.ceil(len(values) / NAMED)), mono=13 if mark.tokens else 0)
+    every = max(1, math.ceil(len(values) / NAMED))
+    ticks = kit.ticks(labels, step=every, mono=13 if mark.tokens else 0)
     fig.update_xaxes(showgrid=False, tickangle=-45, **ticks, **panel)
     low = min([0.0, *values, *downs, mark.low or 0.0])
     high = max([*values, mark.high or 0.0])

@@ -22,7 +22,13 @@ def draw(fig: Chart, mark: Histogram, place: Place) -> None:
     low = min(mark.at) if mark.low is None else mark.low
     high = max(mark.at) if mark.high is None else mark.high
     room = ROOM * (high - low) or 1.0
-    bars = {"type": "bar", "x": list(mark.at), "y": list(mark.values), "marker": {"color": COLOURS[mark.tone]}}
-    fig.add_trace({**bars, "customdata": [*map(hover, mark.hover)], "hovertemplate": kit.HOVER}, **panel)
+    fig.add_bar(
+        x=list(mark.at),
+        y=list(mark.values),
+        marker={"color": COLOURS[mark.tone]},
+        customdata=[hover(tip) for tip in mark.hover],
+        hovertemplate=kit.HOVER,
+        **panel,
+    )
     fig.update_yaxes(visible=False, **panel)
     fig.update_xaxes(showgrid=False, range=[low - room, high + room], **panel)

@@ -14,12 +14,16 @@ HIDDEN: Part = {"visible": False, "fixedrange": True}
 
 
 def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
-    """A heatmap with *text* in its cells. The pointer shows *hover*."""
-    base = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
-    in_cells = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
-    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
+    """A heatmap with *text* in its cells. The pointer shows *hover*. *more*: parts of plotly's trace, and *gap*, the
+    pixels between two cells."""
     gap = more.pop("gap", 3)
-    return {**base, "xgap": gap, "ygap": gap, **in_cells, **tip, **more}
+    trace = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
+    trace |= {"xgap": gap, "ygap": gap}
+    if text is not None:
+        trace |= {"text": text, "texttemplate": "%{text}", "textfont": ink(13)}
+    if hover is not None:
+        trace |= {"customdata": hover, "hovertemplate": HOVER}
+    return trace | more
 
 
 def ink(size: int) -> Part:
@@ -29,10 +33,13 @@ def ink(size: int) -> Part:
 
 def bars(values: Any, colour: Any, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
     """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *hover*."""
-    base = {"type": "bar", "x": values, "y": list(range(len(values))), "orientation": "h", "marker": {"color": colour}}
-    labels = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
-    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
-    return {**base, **labels, **tip, **more}
+    rows = list(range(len(values)))
+    trace = {"type": "bar", "x": values, "y": rows, "orientation": "h", "marker": {"color": colour}}
+    if text is not None:
+        trace |= {"text": text, "textposition": "outside", "cliponaxis": False}
+    if hover is not None:
+        trace |= {"customdata": hover, "hovertemplate": HOVER}
+    return trace | more
 
 
 def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6, **more: Any) -> Part:
@@ -43,22 +50,36 @@ def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6,
 
 def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part:
     """Text that starts at its points. A single *x* applies to all points."""
-    places = {"x": [x] * len(y) if isinstance(x, int | float) else x, "y": y}
-    style = {"textposition": "middle right", "textfont": {"color": colour, "size": 13}}
-    return {"type": "scatter", "mode": "text", **places, "text": text, **style, "hoverinfo": "skip",
-            "cliponaxis": False, **more}  # fmt: skip
+    if isinstance(x, int | float):
+        x = [x] * len(y)
+    trace = {
+        "type": "scatter",
+        "mode": "text",
+        "x": x,
+        "y": y,
+        "text": text,
+        "textposition": "middle right",
+        "textfont": {"color": colour, "size": 13},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+    return trace | more
 
 
-def line_names(x: float, values: Sequence[float], names: Any, colours: Any, ends: tuple[float, float], height: int,
-               room: int = 0) -> Part:  # fmt: skip
-    """The names of lines to the right of their ends, spread apart on an axis that is *height* pixels tall."""
+def line_names(
+    x: float, values: Sequence[float], names: Any, colours: Any, ends: tuple[float, float], height: int
+) -> Part:
+    """The names of lines to the right of their ends, which are at *x* and the last *values*. They are spread apart on
+    an axis from the first to the second of *ends*, which is *height* pixels tall."""
     low, high = ends
-    positions = spread([height * (high - value) / (high - low) for value in values], height - room)
-    return texts(x, [high - position / height * (high - low) for position in positions], names, colour=colours)
+    wanted = [height * (high - value) / (high - low) for value in values]  # pixels from the top
+    y = [high - position / height * (high - low) for position in spread(wanted, height)]
+    return texts(x, y, names, colour=colours)
 
 
 def spread(ends: list[float], height: int) -> list[float]:
-    """Spread *ends* at least LINE apart, in their order, and within *height* if there is room."""
+    """*ends*, in pixels from the top, at least LINE apart: moved down from the top one on, then up again to stay within
+    *height*. Those that do not fit go beyond the top."""
     order = sorted(range(len(ends)), key=lambda i: round(ends[i]))  # equal ends leave the order of the lines
     moved = list(ends)
     floor = -np.inf
@@ -80,15 +101,20 @@ def above(text: str, shift: float = 8, *, size: int = 14, **more: Any) -> Part:
 
 def from_zero(values: Sequence[float]) -> list[float]:
     """The ends of an axis of bars that start at 0, with room for their numbers."""
-    low, high = min([0.0, *values]), max([0.0, *values])
+    low = min([0.0, *values])
+    high = max([0.0, *values])
     room = 0.27 * ((high - low) or 1.0)
-    return [low - room if low < 0 else low, high + room]
+    if low < 0:
+        low -= room
+    return [low, high + room]
 
 
 def ticks(labels: Sequence[Any], *, step: int = 1, mono: int = 0) -> Part:
     """Every *step*th of *labels* at positions 0, 1, 2, …; in the font of tokens if *mono* gives its size."""
-    font = {"tickfont": {"family": MONO, "size": mono}} if mono else {}
-    return {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step]), **font}
+    axis: Part = {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step])}
+    if mono:
+        axis["tickfont"] = {"family": MONO, "size": mono}
+    return axis
 
 
 def down(labels: Sequence[Any], **more: Any) -> Part:
@@ -98,9 +124,10 @@ def down(labels: Sequence[Any], **more: Any) -> Part:
 
 def layer_axis(count: int, share: float) -> Part:
     """An x axis from the input to the last layer, over *share* of the width. The names of lines take the rest."""
-    labels = ["in", *map(str, range(1, count))]
+    labels = ["in", *(str(layer) for layer in range(1, count))]
+    every = 1 if count <= 13 else 6
     ends = {"domain": [0, share], "range": [-room(count), count - 1 + room(count)]}
-    return {**ends, **ticks(labels, step=1 if count <= 13 else 6), "tickangle": 0}
+    return {**ends, **ticks(labels, step=every), "tickangle": 0}
 
 
 def room(count: int) -> float:

@@ -33,37 +33,56 @@ def draw(fig: Chart, mark: Lines, place: Place) -> None:
     reach = max((float(max(line.at)) for line in mark.lines if len(line.at)), default=0.0)
     if reach <= 0:
         reach = 1.0
+
     # 1. Bands and lines.
     for line in mark.lines:
         if line.low is not None and line.high is not None:
             draw_band(fig, line, places(mark, line, reach), panel)
     for line in mark.lines:
         draw_line(fig, mark, line, places(mark, line, reach), panel)
+
     # 2. Both scales.
     ends = draw_scale(fig, mark, panel)
-    named = [line for line in mark.lines if (line.name if line.end is None else line.end)]
+    named = [line for line in mark.lines if end_text(line)]
     left, right = place.across
-    draw_steps(fig, mark, reach, [left, left + (SHARE if named else 1) * (right - left)], panel)
+    share = SHARE if named else 1
+    draw_steps(fig, mark, reach, [left, left + share * (right - left)], panel)
     if mark.chosen is not None:
         fig.add_vline(mark.chosen, line={"color": GREY, "width": 1}, **panel)
+
     # 3. The names next to the ends of the lines.
-    if not named:
-        return
+    if named:
+        x = REACH * reach
+        if mark.steps:
+            x = len(mark.steps) - 1 + kit.room(len(mark.steps))
+        fig.add_trace(line_names(mark, named, x, ends, place.height), **panel)
+
+
+def line_names(mark: Lines, named: list[Line], x: float, ends: tuple[float, float], height: int) -> kit.Part:
+    """The names of the lines *named* at *x*, each as high as its line ends, where there is room. *ends*: those of the
+    vertical axis, as `draw_scale` returns them; *height*: its pixels."""
     heights = []
     for line in named:
         last = (finite_values(line) or [0.0])[-1]
-        heights.append(float(np.log10(max(1.0, last))) if mark.scale == "rank" else last)
-    names = [label(line.name if line.end is None else line.end, LETTERS) for line in named]
+        if mark.scale == "rank":
+            last = float(np.log10(max(1.0, last)))
+        heights.append(last)
+    names = [label(end_text(line), LETTERS) for line in named]
     colours = [COLOURS[line.tone] for line in named]
-    x = len(mark.steps) - 1 + kit.room(len(mark.steps)) if mark.steps else REACH * reach
-    trace = kit.line_names(x, heights, names, colours, ends, place.height)
+    trace = kit.line_names(x, heights, names, colours, ends, height)
     if mark.scale == "rank":
         trace["y"] = [10**exponent for exponent in trace["y"]]
-    fig.add_trace(trace, **panel)
+    return trace
+
+
+def end_text(line: Line) -> str:
+    """The text next to the end of a line."""
+    return line.name if line.end is None else line.end
 
 
 def places(mark: Lines, line: Line, reach: float) -> list[float]:
-    """Where the values of a line are: at its steps or its numbers; a line without these is level."""
+    """Where the values of a line are: at its steps or its numbers. A line without these is level: it goes from 0 to
+    *reach*, the largest number of all lines."""
     if mark.steps:
         return [float(step) for step in range(len(line.values))]
     if len(line.at) or not len(line.values):
@@ -72,23 +91,36 @@ def places(mark: Lines, line: Line, reach: float) -> list[float]:
 
 
 def draw_line(fig: Chart, mark: Lines, line: Line, x: list[float], panel: dict[str, Any]) -> None:
-    values = np.asarray(line.values, dtype=float).tolist()
-    y = values * 2 if len(x) == 2 and len(values) == 1 else values  # level
-    steps = mark.steps or [f"{at:.3g}" for at in x]
-    texts = line.hover or [f"{line.name}, {step}: {value:.2f}" for step, value in zip(steps, y, strict=False)]
-    style: kit.Part = {"dash": line.dash, "size": 7 if len(x) <= FEW else 5, "mode": MODES[line.look]}
-    style |= {"hovertext": [*map(hover, texts)], "hovertemplate": "%{hovertext}<extra></extra>"}
+    """Draw a line at *x*, with its points and what the pointer shows at them."""
+    y = np.asarray(line.values, dtype=float).tolist()
+    is_level = len(x) == 2 and len(y) == 1
+    if is_level:
+        y = y * 2
+    tips = line.hover
+    if not tips:
+        steps = mark.steps or [f"{at:.3g}" for at in x]
+        tips = [f"{line.name}, {step}: {value:.2f}" for step, value in zip(steps, y, strict=False)]
+    style: kit.Part = {
+        "dash": line.dash,
+        "size": 7 if len(x) <= FEW else 5,
+        "mode": MODES[line.look],
+        "hovertext": [hover(tip) for tip in tips],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
     if line.faint:
         style["opacity"] = 0.6
     fig.add_trace(kit.line(x, y, COLOURS[line.tone], **style), **panel)
 
 
 def draw_steps(fig: Chart, mark: Lines, reach: float, domain: list[float], panel: dict[str, Any]) -> None:
-    """Draw the horizontal axis."""
-    count = len(mark.steps)
+    """Draw the horizontal axis over *domain*, its ends as shares of the width: the steps, or numbers up to *reach*."""
     if mark.steps:
-        ticks = kit.ticks([safe(step) for step in mark.steps], step=1 if count <= FEW else 6)
-        fig.update_xaxes({**kit.layer_axis(count, 1), **ticks, "domain": domain}, **panel)
+        count = len(mark.steps)
+        every = 1 if count <= FEW else 6
+        axis = kit.layer_axis(count, 1)  # with room beside the outermost steps
+        axis |= kit.ticks([safe(step) for step in mark.steps], step=every)
+        axis["domain"] = domain
+        fig.update_xaxes(axis, **panel)
         return
     form = {"tickformat": ".0%"} if mark.at_unit == "share" else {}
     fig.update_xaxes(range=[-0.02 * reach, REACH * reach], domain=domain, fixedrange=True, nticks=6, **form, **panel)
@@ -96,13 +128,14 @@ def draw_steps(fig: Chart, mark: Lines, reach: float, domain: list[float], panel
 
 def draw_band(fig: Chart, line: Line, x: list[float], panel: dict[str, Any]) -> None:
     """The band around a line."""
-    low, high = (np.asarray(edge, dtype=float).tolist() for edge in (line.low, line.high))
+    low = np.asarray(line.low, dtype=float).tolist()
+    high = np.asarray(line.high, dtype=float).tolist()
     fill = {"fill": "toself", "fillcolor": COLOURS[line.tone], "opacity": 0.18, "line": {"width": 0}}
     fig.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", hoverinfo="skip", **fill, **panel)
 
 
 def draw_scale(fig: Chart, mark: Lines, panel: dict[str, Any]) -> tuple[float, float]:
-    """Draw the vertical axis. Returns its ends; of ranks, the exponents of 10."""
+    """Draw the vertical axis. Returns its ends, from the lower to the upper one; of ranks, their exponents of 10."""
     values = [value for line in mark.lines for value in finite_values(line)]
     if mark.scale == "rank":
         worst = max(10.0, *values, mark.high or 1.0)
@@ -112,7 +145,8 @@ def draw_scale(fig: Chart, mark: Lines, panel: dict[str, Any]) -> tuple[float, f
         fig.update_yaxes(type="log", range=list(ends), **names, **panel)
         return ends
     low = min([0.0, *values, mark.low or 0.0])
-    ends = (low, (max([mark.high or 0.0, *values]) or 1.0) * 1.08)
+    high = max([mark.high or 0.0, *values]) or 1.0
+    ends = (low, high * 1.08)
     form = {"tickformat": ".0%"} if mark.unit == "share" else {}
     fig.update_yaxes(range=list(ends), nticks=5, **form, **panel)
     return ends

@@ -21,5 +21,5 @@ class Place(NamedTuple):
 
 
 def hover(text: str) -> str:
-    """What the pointer shows, with its lines."""
+    """A text with its lines, as plotly reads it: under the pointer, or in a cell."""
     return safe(text).replace("\n", "<br>")

@@ -27,15 +27,18 @@ def above(mark: Points) -> int:
 def draw(fig: Chart, mark: Points, place: Place) -> None:
     panel: kit.Part = {"row": place.row, "col": place.column}
     style = style_of(mark)
-    x, y = np.asarray(mark.x, dtype=float), np.asarray(mark.y, dtype=float)
+    x = np.asarray(mark.x, dtype=float)
+    y = np.asarray(mark.y, dtype=float)
+    # 1. Points in space: a scene in place of the panel's axes.
     if len(mark.z):
+        domain = {"y": fig.settings[f"yaxis{place.axis}"]["domain"]}
         axis = {"showticklabels": False, "title": {"text": ""}, "showbackground": False}
-        scene = {"domain": {"y": fig.settings[f"yaxis{place.axis}"]["domain"]}, "xaxis": axis, "yaxis": axis}
-        fig.update_layout(scene={**scene, "zaxis": axis})
+        fig.update_layout(scene={"domain": domain, "xaxis": axis, "yaxis": axis, "zaxis": axis})
         fig.add_scatter3d(x=x, y=y, z=np.asarray(mark.z, dtype=float), **style)
         fig.update_xaxes({"visible": False}, **panel)
         fig.update_yaxes({"visible": False}, **panel)
         return
+    # 2. Points in a plane, and its axes.
     fig.add_scatter(x=x, y=y, cliponaxis=False, **style, **panel)
     if mark.log:
         share = {"type": "log", "tickformat": "~%", "tick0": 0, "dtick": 2, "tickfont": {"size": 12}}
@@ -43,48 +46,62 @@ def draw(fig: Chart, mark: Points, place: Place) -> None:
         fig.update_yaxes(share, **panel)
     else:
         fig.update_xaxes(QUIET, **panel)
-        fig.update_yaxes({**QUIET, "scaleanchor": f"x{place.axis}"} if mark.square else QUIET, **panel)
+        fig.update_yaxes(QUIET, **panel)
+        if mark.square:
+            fig.update_yaxes(scaleanchor=f"x{place.axis}", **panel)
 
 
 def style_of(mark: Points) -> kit.Part:
-    """The look of the points, their texts, and what the pointer shows."""
+    """The look of the points, their texts, and what the pointer shows: all of plotly's trace but the coordinates."""
     count = len(mark.x)
+    tones = mark.tones or [mark.tone] * count
+    colours = [COLOURS[tone] for tone in tones]
+
+    # 1. The points.
     sizes = [SIZES[mark.size]] * count
     if mark.chosen is not None:
         sizes[mark.chosen] = CHOSEN if sizes[0] < CHOSEN else CHOSEN_LARGE
-    tones = mark.tones or [mark.tone] * count
-    colours = [COLOURS[tone] for tone in tones]
-    opacities = np.asarray(mark.opacity).tolist() if len(mark.opacity) else []
     marker: kit.Part = {"color": colours, "size": sizes}
-    if len(mark.z) and opacities:  # plotly has one opacity for all points in space
-        marker["color"] = [faint(*pair) for pair in zip(colours, opacities, strict=True)]
-    elif opacities:
-        marker["opacity"] = opacities
+    if len(mark.opacity):
+        opacities = np.asarray(mark.opacity).tolist()
+        if len(mark.z):  # plotly has one opacity for all points in space
+            marker["color"] = [faint(*pair) for pair in zip(colours, opacities, strict=True)]
+        else:
+            marker["opacity"] = opacities
     if mark.hollow:
         marker["symbol"] = ["circle-open" if hollow else "circle" for hollow in mark.hollow]
-    modes = ["lines"] if mark.joined else []
+
+    # 2. What else is drawn: a line from point to point, and a text at each.
+    style: kit.Part = {"marker": marker}
+    modes = []
+    if mark.joined:
+        modes.append("lines")
+        style["line"] = {"color": COLOURS[mark.tone], "dash": mark.dash}
     if mark.size != "none":
         modes.append("markers")
-    style: kit.Part = {"marker": marker}
-    if mark.joined:
-        style["line"] = {"color": COLOURS[mark.tone], "dash": mark.dash}
     if mark.letters:
         modes.append("text")
         ink = ["#ffffff" if tone in DARK else INK for tone in tones]
-        style |= {"text": [*map(safe, mark.letters)], "textfont": {"family": MONO, "size": 12, "color": ink}}
+        style["text"] = [safe(letter) for letter in mark.letters]
+        style["textfont"] = {"family": MONO, "size": 12, "color": ink}
     elif mark.names and sum(map(bool, mark.names)) <= NAMED:
         modes.append("text")
-        font = {"family": MONO if mark.tokens else SANS, "size": 12, "color": colours}
-        style |= {"text": [*map(safe, mark.names)], "textposition": "top center", "textfont": font}
+        style["text"] = [safe(name) for name in mark.names]
+        style["textposition"] = "top center"
+        style["textfont"] = {"family": MONO if mark.tokens else SANS, "size": 12, "color": colours}
     style["mode"] = "+".join(modes) or "none"
-    if tips := mark.hover or mark.names:
-        style |= {"customdata": [*map(hover, tips)], "hovertemplate": kit.HOVER}
+
+    # 3. What the pointer shows.
+    tips = mark.hover or mark.names
+    if tips:
+        style["customdata"] = [hover(tip) for tip in tips]
+        style["hovertemplate"] = kit.HOVER
     else:
         style["hoverinfo"] = "skip"
     return style
 
 
 def faint(colour: str, opacity: float) -> str:
-    """A colour "#rrggbb" with its opacity."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    """A colour "#rrggbb" with an opacity from 0 to 1, as CSS writes it."""
+    red, green, blue = bytes.fromhex(colour[1:])
     return f"rgba({red},{green},{blue},{opacity})"

@@ -1,5 +1,7 @@
 """Spans as a chart of plotly: bars with their characters inside."""
 
+from dataclasses import replace
+
 from bertexplorer.charts.adaptors import kit
 from bertexplorer.charts.adaptors.place import COLOURS, Place, hover
 from bertexplorer.charts.adaptors.style import MONO, TEXT, safe
@@ -18,8 +20,10 @@ def lines_of(text: str) -> list[tuple[int, int]]:
         newline = text.find("\n", start)
         last = len(text) if newline < 0 else newline
         end = min(last, start + LINE)
-        if end < last and (space := text.rfind(" ", start + 1, end + 1)) > 0:
-            end = space + 1
+        if end < last:
+            space = text.rfind(" ", start + 1, end + 1)
+            if space > 0:
+                end = space + 1
         lines.append((start, end))
         start = end + 1 if end == newline else end
     return lines
@@ -39,22 +43,24 @@ def draw(fig: Chart, mark: Spans, place: Place) -> None:
     lines = lines_of(mark.texts[0])
     for line, (first, last) in enumerate(lines):
         for row, (text, spans) in enumerate(zip(mark.texts, mark.rows, strict=True)):
-            there = [span for span in spans if span.start < last and span.end > first]
-            ends = [(max(span.start, first), min(span.end, last)) for span in there]
+            on_line = []  # the parts of spans that this line shows
+            for span in spans:
+                if span.start < last and span.end > first:
+                    on_line.append(replace(span, start=max(span.start, first), end=min(span.end, last)))
             fig.add_bar(
-                base=[start - first for start, _ in ends],
-                x=[end - start for start, end in ends],
-                y=[line * tall + row * ROW] * len(ends),
+                base=[span.start - first for span in on_line],
+                x=[span.end - span.start for span in on_line],
+                y=[line * tall + row * ROW] * len(on_line),
                 orientation="h",
                 width=ROW - 3,
-                marker={"color": [COLOURS[span.tone] for span in there], "opacity": 0.35},
-                text=[safe(text[start:end]) for start, end in ends],
+                marker={"color": [COLOURS[span.tone] for span in on_line], "opacity": 0.35},
+                text=[safe(text[span.start : span.end]) for span in on_line],
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
                 constraintext="none",
                 textfont={"family": MONO, "size": 12, "color": TEXT},
-                customdata=[hover(span.hover) for span in there],
+                customdata=[hover(span.hover) for span in on_line],
                 hovertemplate=kit.HOVER,
                 **panel,
             )

@@ -27,9 +27,18 @@ def draw(fig: Chart, mark: TextLines, place: Place) -> None:
 
 def written(mark: TextLines) -> list[str]:
     """The lines, with the tones and the weight of their parts."""
-    return ["".join(map(part, [line] if isinstance(line, StyledWords) else line)) for line in mark.lines]
+    lines = []
+    for line in mark.lines:
+        parts = [line] if isinstance(line, StyledWords) else line
+        lines.append("".join(styled(words) for words in parts))
+    return lines
 
 
-def part(words: StyledWords) -> str:
-    text = f"<b>{safe(words.text)}</b>" if words.bold else safe(words.text)
-    return text if words.tone == "grey" else coloured(text, COLOURS[words.tone])
+def styled(words: StyledWords) -> str:
+    """The words in their tone and weight. Grey is the colour of all text, so it needs no tag."""
+    text = safe(words.text)
+    if words.bold:
+        text = f"<b>{text}</b>"
+    if words.tone != "grey":
+        text = coloured(text, COLOURS[words.tone])
+    return text

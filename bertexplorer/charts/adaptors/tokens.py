@@ -14,7 +14,7 @@ TALL = 46  # pixels of a line
 
 def places(mark: Tokens) -> list[tuple[float, int, float]]:
     """(left edge, line, width in letters) of each token."""
-    found: list[tuple[float, int, float]] = []
+    placed: list[tuple[float, int, float]] = []
     x = 0.0
     line = 0
     for token in mark.tokens:
@@ -22,9 +22,9 @@ def places(mark: Tokens) -> list[tuple[float, int, float]]:
         if x and x + width > LINE:
             x = 0.0
             line += 1
-        found.append((x, line, width))
+        placed.append((x, line, width))
         x += width + 0.5
-    return found
+    return placed
 
 
 def height(mark: Tokens) -> int:

@@ -33,9 +33,11 @@ class Chart:
 
     def add_trace(self, trace: Part, row: int | None = None, col: int | None = None) -> None:
         """Add a trace, in a panel if *row* and *col* are given."""
+        drawn = {key: part for key, part in trace.items() if part is not None}
         number = self.panels.get((row or 0, col or 0))
-        axes = {} if number is None else {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        self.traces.append({**{key: part for key, part in trace.items() if part is not None}, **axes})
+        if number is not None:
+            drawn |= {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        self.traces.append(drawn)
 
     def add_scatter(self, row: Any = None, col: Any = None, **trace: Any) -> None:
         self.add_trace({"type": "scatter", **trace}, row, col)
@@ -52,8 +54,9 @@ class Chart:
     def add_shape(self, row: Any = None, col: Any = None, **shape: Any) -> None:
         """Add a shape, in the units of a panel's axes if *row* and *col* are given."""
         number = self.panels.get((row or 0, col or 0))
-        axes = {} if number is None else {"xref": f"x{number}", "yref": f"y{number}"}
-        self.part_list("shapes").append({**shape, **axes})
+        if number is not None:
+            shape |= {"xref": f"x{number}", "yref": f"y{number}"}
+        self.part_list("shapes").append(shape)
 
     def add_vline(self, x: float, row: Any = None, col: Any = None, **style: Any) -> None:
         """Add a vertical line through a whole panel."""
@@ -69,7 +72,7 @@ class Chart:
         self.part_list("images").append(image)
 
     def part_list(self, name: str) -> list[Part]:
-        """The annotations, shapes or images."""
+        """The annotations, shapes or images: a list of the layout, made if there is none, to which callers append."""
         parts: list[Part] = self.settings.setdefault(name, [])
         return parts
 
@@ -92,9 +95,13 @@ class Chart:
     def axis_names(self, letter: str, row: int | None = None, col: int | None = None) -> list[str]:
         """The names of all x or y axes in the layout, or of those in a row, a column or a panel."""
         if row is None and col is None:
-            return [name for name in self.settings if re.fullmatch(rf"{letter}axis\d*", name)] or [f"{letter}axis"]
-        places = [place for place in self.panels if row in (None, place[0]) and col in (None, place[1])]
-        return [f"{letter}axis{self.panels[place]}" for place in places]
+            names = [name for name in self.settings if re.fullmatch(rf"{letter}axis\d*", name)]
+            return names or [f"{letter}axis"]
+        names = []
+        for (panel_row, panel_column), number in self.panels.items():
+            if row in (None, panel_row) and col in (None, panel_column):
+                names.append(f"{letter}axis{number}")
+        return names
 
     def update_layout(self, **patch: Any) -> None:
         self.settings = merge(self.settings, patch)
@@ -133,13 +140,17 @@ def plain(value: Any) -> Any:
 
 def merge(old: Part, new: Mapping[str, Any]) -> Part:
     """*old* with the entries of *new*; nested dicts are merged too."""
-    nested = {k: merge(old[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(old.get(k), dict)}
-    return {**old, **new, **nested}
+    merged = {**old, **new}
+    for key, part in new.items():
+        if isinstance(part, dict) and isinstance(old.get(key), dict):
+            merged[key] = merge(old[key], part)
+    return merged
 
 
 def spans(sizes: Sequence[float], spacing: float) -> Iterator[tuple[float, float]]:
     """(start, end) of parts one after another, from 0 to 1, *spacing* apart."""
-    room, start = 1 - spacing * (len(sizes) - 1), 0.0
+    room = 1 - spacing * (len(sizes) - 1)
+    start = 0.0
     for size in sizes:
         end = start + room * size / sum(sizes)
         yield start, min(1.0, end)
