@@ -11,7 +11,7 @@ import { grow, h, onEnter, save } from "./kit.js";
 import { about, classDoor, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { Panel } from "./panel.js";
-import { picture } from "./picture.js";
+import { figuresOf, picture } from "./picture.js";
 import { Presentation } from "./present.js";
 import { settingsInQuery } from "./settings.js";
 import { State } from "./state.js";
@@ -563,7 +563,7 @@ class Explore extends Panel {
       }
       if (this.#private) this.stage.tell(PRIVATE, "busy");
     } else if (["html", "png", "svg"].includes(kind)) {
-      const { state, document: source, said, receipt } = this.#answer,
+      const { state, document: source, receipt } = this.#answer,
         { figure, clientWidth: shown } = this.stage.figure,
         { view } = this;
       const old = this.getAttribute("aria-busy") === "true"; // the figure is of another state
@@ -582,10 +582,11 @@ class Explore extends Panel {
         );
       } else {
         const above = [state.text, state.pair, ...this.strip.words].filter(Boolean),
-          below = [said, view.note, receipt.whole];
+          figures = figuresOf(this.#answer),
+          below = [view.note, receipt.whole];
         save(
           `${state.view}.${kind}`,
-          await picture(kind, { figure, shown, question: view.question, above, below }),
+          await picture(kind, { figures, shown, question: view.question, above, below }),
         );
       }
     } else {
