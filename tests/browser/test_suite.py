@@ -46,6 +46,26 @@ def test_cases_are_filtered_sorted_and_opened(suite: Page) -> None:
     expect(cases(suite).first).to_be_visible()
 
 
+def test_all_cells_of_a_case_are_on_the_screen(suite: Page) -> None:
+    row = cases(suite).first
+    inside, left, heads = row.evaluate(
+        """(row) => {
+            const edges = [...row.children].map((cell) => cell.getBoundingClientRect());
+            const heads = [...row.children].map((cell) => getComputedStyle(cell, "::before").content);
+            return [edges.every(({ right }) => right <= innerWidth), edges.map(({ left }) => left), heads.slice(2)];
+        }"""
+    )
+    assert inside
+    if suite.viewport_size == {"width": 390, "height": 844}:
+        assert left[2] == left[0], "the other cells are below the text"
+        assert [head.split('"')[1] for head in heads] == ["Wanted ", "Answer ", "Score "]
+    else:
+        assert left == sorted(left) and set(heads) == {"none"}
+    assert suite.locator("bx-cases .line").evaluate_all(
+        "(all) => all.every((one) => one.querySelector('small').offsetTop - one.querySelector('span').offsetTop < 10)"
+    )
+
+
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page) -> None:
     suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
