@@ -76,19 +76,33 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     expect(suite.locator("bx-cases .aside li").last).to_be_visible()
     expect_said(suite, "Fewer than 30 cases say little")
     expect(suite.locator(".case").first).to_contain_text("The cat sleeps.")
+    expect(suite.locator("#uploaded")).to_contain_text("Your file own.csv is in use.")
     suite.reload()
     expect_said(suite, "of 2 pairs")
-    expect(suite.locator("#uploaded")).to_contain_text("Your file is in use")
+    expect(suite.locator("#uploaded")).to_contain_text("Your file is in use.")
     bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
     suite.locator("#lines").set_input_files(bad)
     expect_message(suite, "are not those of a suite")
+    expect_message(suite, "bad.csv is not in use.")
     expect(suite.locator("bx-cases .line small").first).to_have_text("2")
     suite.get_by_role("button", name="Can it read them?").click()
     expect(suite.locator("#question h2")).to_have_text("Can it read these texts?")
     expect_said(suite, "4 texts")
-    suite.get_by_role("button", name="Leave it").click()
+    suite.get_by_role("button", name="Stop using it").click()
     expect_said(suite, "12 texts")
     expect(suite.locator("#uploaded")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_choosing_a_built_in_suite_leaves_the_file(suite: Page) -> None:
+    suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
+    expect_said(suite, "of 2 pairs")
+    chosen = suite.locator("#forms [data-setting=suite]")
+    expect(chosen).to_have_value("")  # none
+    chosen.select_option("everyday")
+    expect_said(suite, "accepted word first")
+    expect(suite.locator("#uploaded")).to_be_hidden()
+    expect(chosen).to_have_value("everyday")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -13,7 +13,7 @@ import { Own } from "./own.js";
 import { Panel } from "./panel.js";
 import { figuresOf, picture } from "./picture.js";
 import { Presentation } from "./present.js";
-import { settingsInQuery } from "./settings.js";
+import { settingsInQuery, withSetting } from "./settings.js";
 import { State } from "./state.js";
 
 const OTHER = {
@@ -51,6 +51,7 @@ class Explore extends Panel {
   /** @type {Own} */
   own;
   #answer = {};
+  #fileNames = new Map(); // of what was uploaded since the page was loaded: its key -> the name of the file
 
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
@@ -135,7 +136,11 @@ class Explore extends Panel {
   #work() {
     this.form = h("bx-form", {
       id: "forms",
-      onset: ({ detail }) => this.setting(detail),
+      onset: ({ detail: { name, value, soon } }) =>
+        this.state.set(
+          { options: withSetting(this.view, this.state.now.options, name, value) },
+          { soon },
+        ),
     });
     return h("div", { id: "work" }, this.#bench(), this.#main(), this.form);
   }
@@ -163,11 +168,13 @@ class Explore extends Panel {
     });
     this.upload = small("", "do-upload", () => this.file.click());
     this.audit = small("Can it read them?", "do-audit", () => this.#auditLines());
+    this.inUse = h("span", { dir: "auto" });
     this.uploaded = h(
       "p",
       { id: "uploaded", class: "hint", hidden: true },
-      "Your file is in use, in place of what is chosen below. ",
-      small("Leave it", "do-built-in", () =>
+      this.inUse,
+      " ",
+      small("Stop using it", "do-built-in", () =>
         this.state.setOptions(this.state.now.view, { [this.view.upload]: "" }),
       ),
     );
@@ -478,9 +485,10 @@ class Explore extends Panel {
     this.stage.tell(`Reading the ${upload}…`, "busy");
     const { status, answer } = await sendFile(upload, file);
     if (status !== 200) {
-      this.stage.tell(answer.detail);
+      this.stage.tell(`${answer.detail} ${file.name} is not in use.`);
       return;
     }
+    this.#fileNames.set(answer[upload], file.name);
     await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
@@ -718,7 +726,11 @@ class Explore extends Panel {
     [...this.examples.querySelectorAll("button")].forEach((one, i) => {
       one.hidden = !offered.includes(view.examples[i]);
     });
-    this.uploaded.hidden = !view.upload || !now.options[view.upload];
+    const file = view.upload && now.options[view.upload];
+    this.uploaded.hidden = !file;
+    this.inUse.textContent = ["Your file", this.#fileNames.get(file), "is in use."]
+      .filter(Boolean)
+      .join(" ");
     this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
