@@ -17,10 +17,13 @@ import { settingsInQuery, withSetting } from "./settings.js";
 import { State } from "./state.js";
 
 const OTHER = {
-  "another checkpoint":
-    "Type the name of the other checkpoint, such as tiny, and press Enter. Suite takes several, separated by commas.",
-  "another text": "Type the other text, and press Enter.",
+  "another checkpoint": {
+    label: "Name of the checkpoint",
+    hint: "Type the name of the other checkpoint, such as tiny, and press Enter.",
+  },
+  "another text": { label: "The other text", hint: "Type the other text, and press Enter." },
 };
+const SEVERAL = "Several go, too, with commas between them.";
 const ACCEPTS = {
   lines: ".txt,.csv,.tsv,.jsonl,.ndjson",
   rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",
@@ -228,18 +231,20 @@ class Explore extends Panel {
         type: "radio",
         name: "against",
         value: one,
-        onchange: () => this.state.set({ against: one }),
+        onchange: ({ target }) => {
+          this.state.set({ against: one });
+          this.#fill();
+          // who walks through the choices with arrow keys stays among them
+          if (one in OTHER && !target.matches(":focus-visible"))
+            this.other.querySelector("textarea").focus();
+        },
       }),
     );
-    this.other = box(
-      "other",
-      this.schema.site ? "The other text" : "Name of the checkpoint, or the other text",
-      {
-        oninput: ({ target }) => this.state.keep({ other: target.value }),
-        onchange: () => this.state.ask(),
-        onkeydown: onEnter((field) => field.blur()),
-      },
-    );
+    this.other = box("other", "", {
+      oninput: ({ target }) => this.state.keep({ other: target.value }),
+      onchange: () => this.state.ask(),
+      onkeydown: onEnter((field) => field.blur()),
+    });
     this.comparing = h(
       "div",
       { id: "comparing" },
@@ -640,7 +645,7 @@ class Explore extends Panel {
       return;
     }
     const { against, other } = this.state.now,
-      hint = other.trim() ? "" : OTHER[against];
+      hint = other.trim() ? "" : this.#hintOf(against);
     if (answer.state) this.#tellWhatStandsIn();
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
@@ -664,6 +669,12 @@ class Explore extends Panel {
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
+  }
+
+  /** What to type beside a comparison, "" if it needs nothing. */
+  #hintOf(against) {
+    const hint = OTHER[against]?.hint ?? "";
+    return against === "another checkpoint" && this.view.several ? `${hint} ${SEVERAL}` : hint;
   }
 
   /** Say beside the text that it, or the checkpoint, is not the person's own. */
@@ -707,7 +718,8 @@ class Explore extends Panel {
     put(this.other.querySelector("textarea"), now.other);
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
-    this.other.hidden = !now.against.startsWith("another");
+    this.other.hidden = !(now.against in OTHER);
+    this.other.querySelector("label").textContent = OTHER[now.against]?.label ?? "";
     const { series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
