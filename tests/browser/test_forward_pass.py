@@ -1,6 +1,7 @@
 """The whole model on one screen: hover, keyboard, doors, folding, and the picture as a file."""
 
 import re
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -99,7 +100,29 @@ DRAWN = """async ([script, layers]) => {
 SCRIPT = "performance.getEntriesByType('resource').find((one) => /model_picture/.test(one.name)).name"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_nothing_is_cut_or_touches_beside_the_settings(browser: Browser, address: str, width: int) -> None:
+    with opened(browser, address + "?view=forward-pass&text=The+capital+of+France+is+[MASK].") as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator(PICTURE)).to_be_visible()
+        wait_until_idle(page)
+        assert "…" not in page.locator(PICTURE).text_content()
+        for layer in part(page, "layer").all():
+            expect(layer.locator("text", has_text="%")).to_have_count(1)
+        texts = page.locator(f"{PICTURE} text").evaluate_all(
+            "(all) => all.map((one) => [one, one.getBBox()]).map(([{ textContent }, { x, y, width, height }]) =>"
+            " [textContent, x, y, x + width, y + height])"
+        )
+        texts = [text for text in texts if text[0].strip()]
+        touching = [
+            (one[0], other[0])
+            for one, other in combinations(texts, 2)
+            if max(one[1], other[1]) < min(one[3], other[3]) + 2 and max(one[2], other[2]) + 6 < min(one[4], other[4])
+        ]
+        assert touching == []
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280])
 def test_any_number_of_layers_fits(browser: Browser, address: str, width: int) -> None:
     with opened(browser, address + LINK) as page:
         page.set_viewport_size({"width": width, "height": 800})

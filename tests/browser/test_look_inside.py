@@ -157,7 +157,8 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
     page.locator("#do-compare").click()
     page.get_by_label("another text").click()
     expect_message(page, "Type the other text")
-    box = page.locator("#other textarea, #other input").first
+    box = page.get_by_label("The other text")
+    expect(box).to_be_focused()
     box.fill("The capital of Japan is [MASK].")
     box.press("Enter")
     expect(page.locator("#beside h3")).to_have_text("The capital of Japan is [MASK].")
@@ -172,6 +173,12 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
         assert over == "picker" or spot[0] < drawer["x"], "a label shines through the drawer"
     page.keyboard.press("Escape")
     page.get_by_label("another checkpoint").click()
+    box = page.get_by_label("Name of the checkpoint")
+    expect(box).to_be_focused()
+    page.get_by_label("another checkpoint").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("another text")).to_be_focused()  # the arrow keys stay among the choices
+    page.keyboard.press("ArrowUp")
     box.fill("roberta")
     box.press("Enter")
     expect(page.locator("#beside h3")).to_have_text("roberta")

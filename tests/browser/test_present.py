@@ -77,11 +77,23 @@ def test_keys_go_through_examples_and_views_and_are_dead_in_fields(browser: Brow
         assert page.evaluate("document.querySelector('[inert]')") is None
 
 
+def test_compared_figures_begin_at_the_same_height_below_their_sentences(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}?view=fill-mask&against=another+checkpoint&versus=tiny") as page:
+        expect(page.locator("#beside .marks")).to_be_visible()
+        wait_until_idle(page)
+        page.keyboard.press("p")
+        page.wait_for_timeout(500)
+        tops = "(all) => all.map((one) => one.getBoundingClientRect().top)"
+        figures = page.locator("#stage bx-figure").evaluate_all(tops)
+        sentences = page.locator("#stage .said").evaluate_all(tops)
+        assert figures[0] == figures[1] > sentences[0] == sentences[1]
+
+
 def test_the_key_can_be_switched_off(browser: Browser, address: str) -> None:
     with opened(browser, address) as page:
         wait_until_quiet(page)
         page.locator("#do-present").click()
-        page.get_by_label("P begins it").uncheck()
+        page.get_by_label("Key P starts it").uncheck()
         page.keyboard.press("Escape")
         page.reload()
         wait_until_quiet(page)
@@ -89,7 +101,7 @@ def test_the_key_can_be_switched_off(browser: Browser, address: str) -> None:
         page.keyboard.press("p")
         expect(page.locator("#presenting")).to_have_count(0)
         page.locator("#do-present").click()
-        expect(page.get_by_label("P begins it")).not_to_be_checked()
+        expect(page.get_by_label("Key P starts it")).not_to_be_checked()
 
 
 def test_the_words_of_a_tall_figure_grow_with_the_screen(browser: Browser, address: str) -> None:

@@ -46,6 +46,26 @@ def test_cases_are_filtered_sorted_and_opened(suite: Page) -> None:
     expect(cases(suite).first).to_be_visible()
 
 
+def test_all_cells_of_a_case_are_on_the_screen(suite: Page) -> None:
+    row = cases(suite).first
+    inside, left, heads = row.evaluate(
+        """(row) => {
+            const edges = [...row.children].map((cell) => cell.getBoundingClientRect());
+            const heads = [...row.children].map((cell) => getComputedStyle(cell, "::before").content);
+            return [edges.every(({ right }) => right <= innerWidth), edges.map(({ left }) => left), heads.slice(2)];
+        }"""
+    )
+    assert inside
+    if suite.viewport_size == {"width": 390, "height": 844}:
+        assert left[2] == left[0], "the other cells are below the text"
+        assert [head.split('"')[1] for head in heads] == ["Wanted ", "Answer ", "Score "]
+    else:
+        assert left == sorted(left) and set(heads) == {"none"}
+    assert suite.locator("bx-cases .line").evaluate_all(
+        "(all) => all.every((one) => one.querySelector('small').offsetTop - one.querySelector('span').offsetTop < 10)"
+    )
+
+
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page) -> None:
     suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
@@ -56,19 +76,33 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     expect(suite.locator("bx-cases .aside li").last).to_be_visible()
     expect_said(suite, "Fewer than 30 cases say little")
     expect(suite.locator(".case").first).to_contain_text("The cat sleeps.")
+    expect(suite.locator("#uploaded")).to_contain_text("Your file own.csv is in use.")
     suite.reload()
     expect_said(suite, "of 2 pairs")
-    expect(suite.locator("#uploaded")).to_contain_text("Your file is in use")
+    expect(suite.locator("#uploaded")).to_contain_text("Your file is in use.")
     bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
     suite.locator("#lines").set_input_files(bad)
     expect_message(suite, "are not those of a view")
+    expect_message(suite, "bad.csv is not in use.")
     expect(suite.locator("bx-cases .line small").first).to_have_text("2")
     suite.get_by_role("button", name="Can it read them?").click()
     expect(suite.locator("#question h2")).to_have_text("Can it read these texts?")
     expect_said(suite, "4 texts")
-    suite.get_by_role("button", name="Leave it").click()
+    suite.get_by_role("button", name="Stop using it").click()
     expect_said(suite, "12 texts")
     expect(suite.locator("#uploaded")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_choosing_a_built_in_suite_leaves_the_file(suite: Page) -> None:
+    suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
+    expect_said(suite, "of 2 pairs")
+    chosen = suite.locator("#forms [data-setting=suite]")
+    expect(chosen).to_have_value("")  # none
+    chosen.select_option("everyday")
+    expect_said(suite, "accepted word first")
+    expect(suite.locator("#uploaded")).to_be_hidden()
+    expect(chosen).to_have_value("everyday")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

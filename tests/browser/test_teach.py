@@ -36,6 +36,7 @@ def try_sentence(page: Page, sentence: str) -> None:
     page.get_by_label("Try a sentence").fill(sentence)
     page.get_by_label("Try a sentence").press("Enter")
     expect(page.locator("bx-teach .why .bars")).to_be_visible()
+    expect(page.locator("bx-teach .why .bars")).to_contain_text("points")
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
@@ -147,6 +148,20 @@ def test_the_rows_go_on_to_a_run(browser: Browser, address: str) -> None:
         expect(page.locator("#rows-file .named")).to_have_text("boxes.csv")
         expect(page.locator("#looked")).to_contain_text("18 training rows, 2 validation rows")
         assert page.locator("#task").input_value() == "classification"
+
+
+def test_an_empty_box_is_named_before_a_run(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        open_teach(page)
+        page.get_by_label("Boxes to begin with").select_option("empty")
+        fill(page, 0, KITCHEN)
+        page.get_by_label("Name of box 2").fill("garden")
+        page.get_by_role("button", name="Fine-tune it…").click()
+        expect(page.locator("bx-teach .message")).to_contain_text("“garden” is empty.")
+        expect(page.locator("#rows-file .named")).to_have_text("")
+        fill(page, 1, GARDEN)
+        page.get_by_role("button", name="Fine-tune it…").click()
+        expect(page.locator("#rows-file .named")).to_have_text("boxes.csv")
 
 
 def test_the_sentences_of_the_boxes_are_audited(browser: Browser, address: str) -> None:

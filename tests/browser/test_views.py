@@ -73,6 +73,23 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_saved_picture_has_both_sides_of_a_comparison(page: Page, tmp_path: Path) -> None:
+    page.goto(page.url.partition("?")[0] + "?view=fill-mask&text=A+[MASK].&against=another+checkpoint&versus=tiny")
+    expect(page.locator("#beside .marks")).to_be_visible()
+    wait_until_idle(page)
+    with page.expect_download() as download:
+        page.locator("#export-svg").click()
+    download.value.save_as(tmp_path / "saved.svg")
+    saved = (tmp_path / "saved.svg").read_text()
+    names = page.locator("#stage h3.side").all_inner_texts()
+    said = [words.replace("\xa0", " ") for words in page.locator("#stage .said").all_inner_texts()]
+    parts = [f">{names[0]}<", said[0][:40], f">{names[1]}<", said[1][:40]]
+    places = [saved.find(part) for part in parts]
+    assert -1 not in places and places == sorted(places)
+    assert saved.count("<svg") == 4, "the picture, the two sides and their difference"
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_all_heads_are_saved_as_pictures(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#export-heads")).to_be_hidden()
     page.goto(page.url.partition("?")[0] + "?view=attention&text=The+cat+sat.")

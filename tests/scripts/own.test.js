@@ -16,6 +16,7 @@ const views = {
     settings: SETTINGS,
     examples: example("A good film."),
   },
+  rows: { text: false, checkpoint: "tuned", settings: SETTINGS, examples: example("") },
 };
 const NOW = {
   view: "fill-mask",
@@ -41,6 +42,18 @@ test("a view opens with the person's text, and borrows a checkpoint as nobody ha
   assert.equal(own.open("answer", NOW).checkpoint, "tuned");
   own.checkpoint = "another";
   assert.equal(own.open("answer", NOW).checkpoint, "another");
+});
+
+test("no example stands in for a hidden word where a view is not about the text", () => {
+  const own = made(),
+    masked = { ...NOW, text: "My [MASK]." };
+  assert.equal(own.open("answer", masked).text, "A good film.");
+  assert.equal(own.isAway({ view: "answer" }), true);
+  const change = own.open("rows", masked);
+  assert.equal(change.text, "My [MASK].");
+  assert.equal(change.checkpoint, "tuned");
+  const [words] = own.note({ ...masked, ...change }, { back: () => {}, use: () => {} });
+  assert.ok(!words.includes("example"));
 });
 
 test("an example stands in for a refused text, which comes back", () => {

@@ -88,3 +88,10 @@ for (const [right, count, low, high] of intervals)
     const found = interval(right, count);
     near([found.low, found.high], [low, high], 1e-5);
   });
+
+test("the interval of none and of all ends at 0 and at 1, however many there are", () => {
+  for (let count = 1; count <= 300; count++) {
+    assert.equal(interval(0, count).low, 0);
+    assert.equal(interval(count, count).high, 1);
+  }
+});

@@ -214,7 +214,7 @@ class Cases extends HTMLElement {
           )
         : h("td", { title: "not scored" }, "–"),
     );
-    return h(
+    const row = h(
       "tr",
       {},
       h("td", { class: "line" }, mark(one.right), " ", h("small", { title: "line" }, one.line)),
@@ -224,6 +224,11 @@ class Cases extends HTMLElement {
       h("td", { class: "number" }, score),
       others,
     );
+    // where the table is narrow, each cell stands under its own head
+    [...row.children].forEach((cell, i) => {
+      cell.dataset.head = this.head.children[i].textContent;
+    });
+    return row;
   }
 }
 customElements.define("bx-cases", Cases);

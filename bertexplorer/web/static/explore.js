@@ -11,16 +11,19 @@ import { grow, h, onEnter, save } from "./kit.js";
 import { about, classDoor, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { Panel } from "./panel.js";
-import { picture } from "./picture.js";
+import { figuresOf, picture } from "./picture.js";
 import { Presentation } from "./present.js";
-import { settingsInQuery } from "./settings.js";
+import { settingsInQuery, withSetting } from "./settings.js";
 import { State } from "./state.js";
 
 const OTHER = {
-  "another checkpoint":
-    "Type the name of the other checkpoint, such as tiny, and press Enter. Suite takes several, separated by commas.",
-  "another text": "Type the other text, and press Enter.",
+  "another checkpoint": {
+    label: "Name of the checkpoint",
+    hint: "Type the name of the other checkpoint, such as tiny, and press Enter.",
+  },
+  "another text": { label: "The other text", hint: "Type the other text, and press Enter." },
 };
+const SEVERAL = "Several go, too, with commas between them.";
 const ACCEPTS = {
   lines: ".txt,.csv,.tsv,.jsonl,.ndjson",
   rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",
@@ -51,6 +54,7 @@ class Explore extends Panel {
   /** @type {Own} */
   own;
   #answer = {};
+  #fileNames = new Map(); // of what was uploaded since the page was loaded: its key -> the name of the file
 
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
@@ -135,7 +139,11 @@ class Explore extends Panel {
   #work() {
     this.form = h("bx-form", {
       id: "forms",
-      onset: ({ detail }) => this.setting(detail),
+      onset: ({ detail: { name, value, soon } }) =>
+        this.state.set(
+          { options: withSetting(this.view, this.state.now.options, name, value) },
+          { soon },
+        ),
     });
     return h("div", { id: "work" }, this.#bench(), this.#main(), this.form);
   }
@@ -163,11 +171,13 @@ class Explore extends Panel {
     });
     this.upload = small("", "do-upload", () => this.file.click());
     this.audit = small("Can it read them?", "do-audit", () => this.#auditLines());
+    this.inUse = h("span", { dir: "auto" });
     this.uploaded = h(
       "p",
       { id: "uploaded", class: "hint", hidden: true },
-      "Your file is in use, in place of what is chosen below. ",
-      small("Leave it", "do-built-in", () =>
+      this.inUse,
+      " ",
+      small("Stop using it", "do-built-in", () =>
         this.state.setOptions(this.state.now.view, { [this.view.upload]: "" }),
       ),
     );
@@ -221,18 +231,20 @@ class Explore extends Panel {
         type: "radio",
         name: "against",
         value: one,
-        onchange: () => this.state.set({ against: one }),
+        onchange: ({ target }) => {
+          this.state.set({ against: one });
+          this.#fill();
+          // who walks through the choices with arrow keys stays among them
+          if (one in OTHER && !target.matches(":focus-visible"))
+            this.other.querySelector("textarea").focus();
+        },
       }),
     );
-    this.other = box(
-      "other",
-      this.schema.site ? "The other text" : "Name of the checkpoint, or the other text",
-      {
-        oninput: ({ target }) => this.state.keep({ other: target.value }),
-        onchange: () => this.state.ask(),
-        onkeydown: onEnter((field) => field.blur()),
-      },
-    );
+    this.other = box("other", "", {
+      oninput: ({ target }) => this.state.keep({ other: target.value }),
+      onchange: () => this.state.ask(),
+      onkeydown: onEnter((field) => field.blur()),
+    });
     this.comparing = h(
       "div",
       { id: "comparing" },
@@ -478,9 +490,10 @@ class Explore extends Panel {
     this.stage.tell(`Reading the ${upload}…`, "busy");
     const { status, answer } = await sendFile(upload, file);
     if (status !== 200) {
-      this.stage.tell(answer.detail);
+      this.stage.tell(`${answer.detail} ${file.name} is not in use.`);
       return;
     }
+    this.#fileNames.set(answer[upload], file.name);
     await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
@@ -563,7 +576,7 @@ class Explore extends Panel {
       }
       if (this.#private) this.stage.tell(PRIVATE, "busy");
     } else if (["html", "png", "svg"].includes(kind)) {
-      const { state, document: source, said, receipt } = this.#answer,
+      const { state, document: source, receipt } = this.#answer,
         { figure, clientWidth: shown } = this.stage.figure,
         { view } = this;
       const old = this.getAttribute("aria-busy") === "true"; // the figure is of another state
@@ -582,10 +595,11 @@ class Explore extends Panel {
         );
       } else {
         const above = [state.text, state.pair, ...this.strip.words].filter(Boolean),
-          below = [said, view.note, receipt.whole];
+          figures = figuresOf(this.#answer),
+          below = [view.note, receipt.whole];
         save(
           `${state.view}.${kind}`,
-          await picture(kind, { figure, shown, question: view.question, above, below }),
+          await picture(kind, { figures, shown, question: view.question, above, below }),
         );
       }
     } else {
@@ -631,7 +645,7 @@ class Explore extends Panel {
       return;
     }
     const { against, other } = this.state.now,
-      hint = other.trim() ? "" : OTHER[against];
+      hint = other.trim() ? "" : this.#hintOf(against);
     if (answer.state) this.#tellWhatStandsIn();
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
@@ -655,6 +669,12 @@ class Explore extends Panel {
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
+  }
+
+  /** What to type beside a comparison, "" if it needs nothing. */
+  #hintOf(against) {
+    const hint = OTHER[against]?.hint ?? "";
+    return against === "another checkpoint" && this.view.several ? `${hint} ${SEVERAL}` : hint;
   }
 
   /** Say beside the text that it, or the checkpoint, is not the person's own. */
@@ -698,7 +718,8 @@ class Explore extends Panel {
     put(this.other.querySelector("textarea"), now.other);
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
-    this.other.hidden = !now.against.startsWith("another");
+    this.other.hidden = !(now.against in OTHER);
+    this.other.querySelector("label").textContent = OTHER[now.against]?.label ?? "";
     const { series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
@@ -717,7 +738,11 @@ class Explore extends Panel {
     [...this.examples.querySelectorAll("button")].forEach((one, i) => {
       one.hidden = !offered.includes(view.examples[i]);
     });
-    this.uploaded.hidden = !view.upload || !now.options[view.upload];
+    const file = view.upload && now.options[view.upload];
+    this.uploaded.hidden = !file;
+    this.inUse.textContent = ["Your file", this.#fileNames.get(file), "is in use."]
+      .filter(Boolean)
+      .join(" ");
     this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;

@@ -1,6 +1,6 @@
 // Every head of a checkpoint on one sentence, as a ZIP of pictures with plain names: for an analysis by hand.
 import { ask } from "./backend.js";
-import { picture } from "./picture.js";
+import { figuresOf, picture } from "./picture.js";
 import { zip } from "./zip.js";
 
 const WIDE = 720; // pixels of a picture
@@ -19,11 +19,11 @@ export async function headPictures({ state, card, question, tell }) {
       const { status, answer } = await ask("view", { body: { state: { ...state, options } } });
       if (status !== 200) throw new Error(answer.detail);
       const url = await picture("png", {
-        figure: answer.figure,
+        figures: figuresOf(answer),
         shown: WIDE,
         question: `Head ${layer}·${head}: ${question}`,
         above: [state.text, state.pair].filter(Boolean),
-        below: [answer.said, answer.receipt.whole],
+        below: [answer.receipt.whole],
       });
       const name = `layer-${two(layer)}-head-${two(head)}`;
       files.push({ name: `${name}.png`, bytes: bytesOf(url) });

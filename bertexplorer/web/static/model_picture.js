@@ -18,11 +18,13 @@ const LABEL = 96,
   TOP = 64,
   SMALL = 13; // pixels
 const USUAL = { label: LABEL, stage: STAGE, pitch: PITCH, bars: 150, heading: 14 };
-const COMPACT = { label: 84, stage: 18, pitch: 31, bars: 112, heading: 12 };
+const COMPACT = { label: 84, stage: 17, pitch: 27, bars: 112, heading: 12 };
 const NARROW = 560,
   USUAL_FROM = 680; // widths: below the first the parts are stacked; from the second on the measures are the usual ones
 const ROOM = 24,
-  ROOM_FOR_SHARE = 34; // widths of a layer that has room for ribbons, and for the share of its answer
+  ROOM_FOR_SHARE = 44; // widths of a layer that has room for ribbons, and for the share of its answer beside those of others
+const LEAST_OPEN = 98; // the width of the open layer
+const APART = 12; // between headings
 const WEAKEST = 0.03,
   WIDEST = 7; // of a ribbon: the least share of a token's attention, and the pixels of all of it
 const NUMBERS = [
@@ -186,16 +188,26 @@ function follow(svg, row) {
 
 const GATHERS = "in each: attention, then feed-forward";
 const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length === 1 ? "" : "s"}`;
-/** A heading; in a font that is too wide for its *room*, it is drawn narrower. */
-function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
-  const line = `${number} · ${words}`,
-    pen = penOf(document.createElement("canvas"));
+/** The width of *words* in the font of the page. */
+function widthOf(words, size) {
+  const pen = penOf(document.createElement("canvas"));
   pen.font = `700 ${size}px ${getComputedStyle(document.body).fontFamily}`;
-  const squeezed = pen.measureText(line).width > room && {
-    textLength: room,
-    lengthAdjust: "spacingAndGlyphs",
-  };
-  return write(x, y, line, { "font-weight": 700, "font-size": size, ...squeezed });
+  return pen.measureText(words).width;
+}
+
+/** What keeps *words* within their *room*, also in the font of a file, which may be wider. */
+function within(words, size, room) {
+  const width = widthOf(words, size);
+  return width > 0.8 * room
+    ? { textLength: Math.min(width, room), lengthAdjust: "spacingAndGlyphs" }
+    : {};
+}
+
+/** A heading; one that is too wide for its *room* ends at its comma, or is drawn narrower. */
+function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
+  const whole = `${number} · ${words}`,
+    line = widthOf(whole, size) > room ? whole.split(",")[0] : whole;
+  return write(x, y, line, { "font-weight": 700, "font-size": size, ...within(line, size, room) });
 }
 const middle = (data, top, row) => top + data.row * (row + 0.5);
 
@@ -311,20 +323,24 @@ function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y
   ];
 }
 
-/** The answers as bars. */
-function bars({ end }, x, y, width) {
+/** The answers as bars. *compact*: a share stands beside its bar, not beside its token. */
+function bars({ end }, x, y, width, compact = false) {
   if (!end.bars.length) return [write(x, y + 14, end.what, { fill: QUIET })];
   const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9),
-    room = letters(width - 50);
+    room = letters(compact ? width : width - 50),
+    whole = compact ? width - 50 : width;
   return [
     write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 }),
     ...end.bars.flatMap(({ token, share, text }, i) => [
       write(x, y + 28 + 38 * i, clip(token, room), { "font-family": MONO }),
-      write(x + width, y + 28 + 38 * i, text, { "text-anchor": "end", fill: QUIET }),
+      write(x + width, y + (compact ? 42 : 28) + 38 * i, text, {
+        "text-anchor": "end",
+        fill: QUIET,
+      }),
       make("rect", {
         x,
         y: y + 33 + 38 * i,
-        width: Math.max(1, width * (end.scored ? Math.abs(share) / longest : share)),
+        width: Math.max(1, whole * (end.scored ? Math.abs(share) / longest : share)),
         height: 7,
         fill: "#2b6cb0",
       }),
@@ -345,7 +361,7 @@ function sideBySide(svg, data, width) {
     next = start + data.vectors.stages.length * pitch + 10,
     last = width - room,
     shown = last - 16 - next;
-  const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360));
+  const wide = layers.length === 1 ? shown : Math.max(LEAST_OPEN, Math.min(0.34 * shown, 360));
   const each = (shown - wide) / Math.max(1, layers.length - 1);
   svg.append(
     ...tokens.map((_, row) =>
@@ -367,7 +383,7 @@ function sideBySide(svg, data, width) {
       "pieces",
       pieces,
       area(0, 0, label, foot),
-      heading(0, 16, 1, pieces.title, size, start - 8),
+      heading(0, 16, 1, pieces.title, size, start - APART),
       ...names(data, label, TOP),
     ),
   );
@@ -376,25 +392,18 @@ function sideBySide(svg, data, width) {
       "vectors",
       data.vectors,
       area(start - 6, 0, next - start - 4, foot),
-      heading(
-        start,
-        16,
-        2,
-        compact ? data.vectors.title.split(",")[0] : data.vectors.title,
-        size,
-        next - start - 8,
-      ),
+      heading(start, 16, 2, data.vectors.title, size, next - start - APART),
       ...vectors(data, start, TOP, pitch, stage),
     ),
   );
   svg.append(
-    heading(next, 16, 3, layerCount(layers), size, last - next - 8),
+    heading(next, 16, 3, layerCount(layers), size, last - next - APART),
     write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }),
   );
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
-    svg.append(column(layer, data, x, here, foot, i === open));
+    svg.append(column(layer, data, x, here, foot, i === open, each));
     x += here;
   });
   svg.append(
@@ -405,17 +414,10 @@ function sideBySide(svg, data, width) {
     ].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })),
   );
   if (layers.some(({ answer }) => answer)) {
+    const style = { fill: QUIET, "text-anchor": "end", "font-size": 12 };
     svg.append(
-      write(next - 8, foot + 18, "answer after", {
-        fill: QUIET,
-        "text-anchor": "end",
-        "font-size": 12,
-      }),
-      write(next - 8, foot + 34, "each layer", {
-        fill: QUIET,
-        "text-anchor": "end",
-        "font-size": 12,
-      }),
+      write(next - 8, foot + 18, compact ? "after" : "answer after", style),
+      write(next - 8, foot + 34, "each layer", style),
     );
   }
   svg.append(
@@ -424,10 +426,10 @@ function sideBySide(svg, data, width) {
       end,
       area(last, 0, room, foot),
       heading(last, 16, 4, end.title, size, room),
-      ...bars(data, last, 34, room),
+      ...bars(data, last, 34, room, compact),
     ),
   );
-  return { height: detail(svg, data, foot + 78, width) };
+  return { height: detail(svg, data, foot + (each < ROOM_FOR_SHARE ? 92 : 78), width) };
 }
 
 /** A transparent ground, so that a part can be pressed anywhere. */
@@ -445,31 +447,23 @@ const area = (x, y, width, height) =>
 const headTitle = ({ number, head, link }) =>
   `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
 
-/** One layer of the wide picture: ribbons where there is room, the vectors behind it, and the answer that it would give. */
-function column(layer, data, x, width, foot, open) {
+/** One layer of the wide picture: ribbons where there is room, the vectors behind it, and the answer that it would give. *each*:
+ *  the width of the layers beside it. */
+function column(layer, data, x, width, foot, open, each) {
   const strip = Math.max(6, Math.min(STAGE, width * 0.35)),
     right = x + width - strip - 4,
     { answer, attention } = layer;
   const says = open ? attention.says : `Layer ${layer.number}. Press to open it.`;
   const body = width >= ROOM ? ribbons(layer, data, x + 3, right - 2, TOP) : [];
-  if (width >= 14 || open || layer.number % 5 === 0) {
-    body.push(
-      write(
-        x + width / 2,
-        TOP - 10,
-        open
-          ? layer.link
-            ? `${layer.number}·${layer.head}: ${layer.link.words}`
-            : headTitle(layer)
-          : layer.number,
-        {
-          "text-anchor": "middle",
-          "font-size": 12,
-          fill: open ? ACCENT : QUIET,
-          "font-weight": open ? 700 : 400,
-        },
-      ),
-    );
+  const style = { "text-anchor": "middle", "font-size": 12 };
+  if (open) {
+    const room = width + each - 2 * APART, // up to the numbers of the layers beside it
+      whole = layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer),
+      line = widthOf(whole, 12) > 1.3 * room ? `${layer.number}·${layer.head}` : whole;
+    const look = { fill: ACCENT, "font-weight": 700, ...within(line, 12, room) };
+    body.push(write(x + width / 2, TOP - 10, line, { ...style, ...look }));
+  } else if (width >= 14 || layer.number % 5 === 0) {
+    body.push(write(x + width / 2, TOP - 10, layer.number, { ...style, fill: QUIET }));
   }
   body.push(
     stripes(layer.strip, data.colours, {
@@ -481,15 +475,15 @@ function column(layer, data, x, width, foot, open) {
   );
   if (answer && width >= ROOM) {
     const middle = x + width / 2,
-      style = { "text-anchor": "middle", "font-size": 12 };
+      isLow = layer.number % 2 === 0; // tokens, and shares in narrow layers, stand on two lines by turns
     body.push(
       write(
         middle,
-        foot + (layer.number % 2 ? 18 : 34),
+        foot + (isLow ? 34 : 18),
         clip(answer.token, Math.floor((2 * width - 8) / 7.3)),
         { ...style, "font-family": MONO },
       ),
-      write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", {
+      write(middle, foot + (isLow && width < ROOM_FOR_SHARE ? 64 : 50), answer.share, {
         ...style,
         fill: QUIET,
       }),
@@ -508,7 +502,7 @@ function column(layer, data, x, width, foot, open) {
 function detail(svg, data, y, width) {
   const layer = data.layers[data.open];
   const count = data.heads.length;
-  const half = Math.min(width * 0.66, Math.max(300, count * 54));
+  const half = Math.min(width * 0.64, Math.max(300, count * 54));
   const size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
   svg.append(

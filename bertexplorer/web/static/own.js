@@ -77,7 +77,7 @@ export class Own {
     this.changed();
     this.#opened = view;
     const borrowed = checkpoint !== this.checkpoint;
-    if (borrowed && (own.hidden || HOLE.test(own.text))) {
+    if (borrowed && this.views[view].text && (own.hidden || HOLE.test(own.text))) {
       return {
         view,
         checkpoint,

@@ -1,5 +1,7 @@
 // What the page and a live view of a lesson share: they show one state with its text, strip, stage and settings.
 
+import { shownOptions } from "./settings.js";
+
 /** @import { Card, View, ViewAnswer } from "./types.d.ts" */
 /** @import { State } from "./state.js" */
 
@@ -43,6 +45,6 @@ export class Panel extends HTMLElement {
     const { now } = this.state,
       { layers, heads } = checkpoint ?? {};
     this.form.draw(now.view, view.settings);
-    this.form.fill(now.options, layers ? { layers, heads } : {});
+    this.form.fill(shownOptions(view, now.options), layers ? { layers, heads } : {});
   }
 }

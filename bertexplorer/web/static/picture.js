@@ -1,4 +1,5 @@
-// A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
+// Figures as a picture on white, with the question and the text above them, each with its caption; below them the note and the
+// provenance.
 import { penOf } from "./kit.js";
 import { plotly } from "./figure.js";
 import { draw as drawMarks } from "./marks.js";
@@ -12,38 +13,57 @@ const EDGE = 28,
   NARROWEST = 720; // pixels
 const LARGEST = 100_000; // characters of a drawing
 
-/** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
-export async function picture(kind, { figure: given, shown, question, above, below }) {
-  const figure = drawnAs(given),
-    width = Math.max(shown, NARROWEST),
-    height = heightOf(figure, width),
-    measure = rulerOf();
-  const wrap = (text) => wrapped(text, width, SIZE, measure);
-  const top = above.flatMap(wrap),
-    foot = below.flatMap(wrap),
-    start = 3 * LINE + LINE * top.length;
-  const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
-  const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
-  const line = (text, y, more = {}) =>
-    svg.append(
-      make(
-        "text",
-        {
-          x: EDGE,
-          y,
-          "font-family": "sans-serif",
-          "font-size": SIZE,
-          fill: "#333b47",
-          ...more,
-        },
-        text,
-      ),
-    );
-  svg.append(make("rect", { ...size, fill: "#ffffff" }));
-  line(question, 2 * LINE, { "font-size": 17, "font-weight": "bold" });
-  top.forEach((text, i) => line(text, (3 + i) * LINE));
-  svg.append(positioned(await redraw(figure, width, height), start));
-  foot.forEach((text, i) => line(text, start + height + (1 + i) * LINE));
+/** The figures of an *answer* with their names and captions: its own, and of a comparison the other's and the difference.
+ *  @param {any} answer */
+export function figuresOf({ figure, said, beside }) {
+  if (!beside) return [{ name: "", figure, said }];
+  const figures = [
+    { name: beside.ours, figure, said },
+    { name: beside.name, figure: beside.figure, said: beside.said },
+  ];
+  if (beside.difference)
+    figures.push({ name: "The difference between the two", figure: beside.difference, said: "" });
+  return figures;
+}
+
+/** The URL of a picture of *figures*, one below the other, as "svg" or "png". *above*, *below*: paragraphs.
+ *  @param {string} kind
+ *  @param {{figures: {name: string, figure: any, said: string}[], shown: number, question: string, above: string[],
+ *  below: string[]}} parts */
+export async function picture(kind, { figures, shown, question, above, below }) {
+  const width = Math.max(shown, NARROWEST),
+    measure = rulerOf(),
+    svg = make("svg", {});
+  let y = 2 * LINE; // where the next part begins
+  const line = (text, more = {}) => {
+    const style = { "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more };
+    svg.append(make("text", { x: EDGE, y, ...style }, text));
+    y += LINE;
+  };
+  const paragraph = (text, more = {}) =>
+    wrapped(text, width, SIZE, measure).forEach((row) => line(row, more));
+
+  line(question, { "font-size": 17, "font-weight": "bold" });
+  above.forEach((text) => paragraph(text));
+  for (const { name, figure: given, said } of figures) {
+    if (name) {
+      y += LINE;
+      paragraph(name, { "font-weight": "bold" });
+    }
+    if (given) {
+      const figure = drawnAs(given),
+        height = heightOf(figure, width);
+      svg.append(positioned(await redraw(figure, width, height), y));
+      y += height + LINE;
+    }
+    if (said) paragraph(said);
+  }
+  below.forEach((text) => paragraph(text));
+
+  const size = { width: width + 2 * EDGE, height: y + LINE };
+  const page = { ...size, viewBox: `0 0 ${size.width} ${size.height}` };
+  for (const [key, value] of Object.entries(page)) svg.setAttribute(key, value);
+  svg.prepend(make("rect", { ...size, fill: "#ffffff" }));
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
   return kind === "svg" ? source : rasterize(source, size);
 }

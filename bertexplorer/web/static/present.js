@@ -60,7 +60,7 @@ export class Presentation {
       "p",
       { id: "presenting" },
       "← → examples · ↑ ↓ views · Esc ends",
-      h("label", {}, this.allowed, " P begins it"),
+      h("label", {}, this.allowed, " Key P starts it"),
       h("button", { type: "button", onclick: () => this.end() }, "End"),
     );
     try {

@@ -21,3 +21,26 @@ export const settingsInQuery = (query, defaults) =>
       .filter(([name]) => query.has(name))
       .map(([name, usual]) => [name, READERS[typeof usual](query.get(name) ?? "")]),
   );
+
+const BUILT_IN = ["set", "suite", "task", "planted"]; // the settings that choose what an uploaded file takes the place of
+
+/** The *options* as the form of *view* shows them: while a file is in use, nothing built in is chosen.
+ *  @param {View} view
+ *  @param {Record<string, any>} options
+ *  @returns {Record<string, any>} */
+export function shownOptions(view, options) {
+  if (!view.upload || !options[view.upload]) return options;
+  const chosen = Object.keys(options).filter((name) => BUILT_IN.includes(name));
+  return { ...options, ...Object.fromEntries(chosen.map((name) => [name, null])) };
+}
+
+/** The *options* of *view* with another *value* of the setting *name*. Who chooses something built in leaves the file.
+ *  @param {View} view
+ *  @param {Record<string, any>} options
+ *  @param {string} name
+ *  @param {any} value
+ *  @returns {Record<string, any>} */
+export function withSetting(view, options, name, value) {
+  const leaves = view.upload && BUILT_IN.includes(name);
+  return { ...options, ...(leaves ? { [view.upload]: "" } : {}), [name]: value };
+}

@@ -13,6 +13,7 @@ import {
   fromFile,
   fromTable,
   linesOf,
+  emptySaid,
   nameOf,
   oddities,
   rowsOf,
@@ -22,7 +23,7 @@ import {
 import { probabilities, pulls } from "./teach/linear_head.js";
 import * as report from "./teach/report.js";
 import { savedPage } from "./teach/saved_page.js";
-import { SETS, boxesOf } from "./teach/sets.js";
+import { SETS, boxesOf, emptyBoxes } from "./teach/sets.js";
 import { sameSentence, words } from "./teach/words.js";
 
 /** @import { Head } from "./teach/linear_head.js" */
@@ -116,7 +117,7 @@ class Teach extends HTMLElement {
       h("option", { value: "empty" }, "two empty boxes"),
     );
     choosing(sets, (set) => {
-      if (set) this.#replace(set === "empty" ? empty() : boxesOf(set));
+      if (set) this.#replace(set === "empty" ? emptyBoxes() : boxesOf(set));
       sets.value = "";
     });
     const file = h("input", {
@@ -247,6 +248,8 @@ class Teach extends HTMLElement {
 
   /** Hand the rows on to a run, which changes the encoder, too. */
   #finetune() {
+    this.notice.textContent = emptySaid(this.#boxes);
+    if (this.notice.textContent) return;
     this.dispatchEvent(new CustomEvent("finetune", { detail: this.#asFile() }));
   }
 
@@ -595,5 +598,3 @@ class Teach extends HTMLElement {
   }
 }
 customElements.define("bx-teach", Teach);
-
-const empty = () => [1, 2].map((number) => ({ name: `box ${number}`, text: "" }));

@@ -29,6 +29,14 @@ export const linesOf = (text) =>
  *  @param {string} name @param {number} box */
 export const nameOf = (name, box) => name.trim() || `box ${box + 1}`;
 
+/** What to say of a box without sentences, "" if there is none.
+ *  @param {Box[]} boxes */
+export function emptySaid(boxes) {
+  const empty = boxes.findIndex(({ text }) => !linesOf(text).length);
+  if (empty < 0) return "";
+  return `“${nameOf(boxes[empty].name, empty)}” is empty. Put sentences into each box first.`;
+}
+
 /** The rows of *boxes* to learn from: {sentences, labels, groups}. Sentences that are the same but for case and spaces have one group.
  *  Of more than MOST_SENTENCES, each box keeps its first ones, as many from every box as there is room for.
  *  @param {Box[]} boxes @returns {Rows} */

@@ -104,5 +104,6 @@ export function interval(right, count) {
     square = (Z_95 * Z_95) / count,
     middle = (share + square / 2) / (1 + square),
     half = (Z_95 / (1 + square)) * Math.sqrt((share * (1 - share)) / count + square / (4 * count));
-  return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+  // at the ends exactly, which rounding would miss
+  return { low: right === 0 ? 0 : middle - half, high: right === count ? 1 : middle + half };
 }

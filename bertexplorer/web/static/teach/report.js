@@ -1,6 +1,6 @@
 // What is said about what was learned, and its figures.
 import { argmax } from "../numbers.js";
-import { counted, percent } from "../site/wording.js";
+import { counted, percent, signed } from "../site/wording.js";
 import { nameOf } from "./boxes.js";
 import { interval } from "./evaluation.js";
 
@@ -81,6 +81,12 @@ export const shareFigure = (boxes, shares) =>
     })),
   });
 
+/** A change of a probability, in points of per cent. */
+function points(change) {
+  const digits = Math.abs(change) < 0.0995 ? 1 : 0;
+  return `${signed(100 * change, digits)} points`;
+}
+
 /** Bars of what each word does for a *box*, -1 to 1. *words*: [{text, change}], the probability without it less that with it. */
 export const wordFigure = (words, box) =>
   figure({
@@ -90,7 +96,7 @@ export const wordFigure = (words, box) =>
     bars: words.map(({ text, change }) => ({
       label: text,
       value: -change,
-      text: `${change > 0 ? "−" : "+"}${percent(Math.abs(change))}`,
+      text: points(-change),
       tone: change <= 0 ? TONES[box] : "grey",
     })),
   });

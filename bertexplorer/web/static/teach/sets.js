@@ -113,3 +113,6 @@ export const SETS = {
  *  @param {string} set */
 export const boxesOf = (set) =>
   Object.entries(SETS[set]).map(([name, sentences]) => ({ name, text: sentences.join("\n") }));
+
+/** Two boxes to begin with, if no set is taken. */
+export const emptyBoxes = () => [1, 2].map((number) => ({ name: `box ${number}`, text: "" }));
