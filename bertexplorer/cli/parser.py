@@ -18,11 +18,11 @@ from bertexplorer.version import __version__
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
 
-FILES = {
+FILES = {  # settings that take a file -> its kinds
     "lines": "CSV, TSV, JSONL or TXT",
     "rows": "CSV, TSV or JSONL",
     "vectors": "JSONL",
-}  # settings that take a file
+}
 ENCODING = {setting.name: setting for setting in option_specs(Options)}  # of encode
 VALUES = {int: "N", float: "X", bool: "yes|no", str: "TEXT"}  # what a flag takes, in its help
 CHECKPOINT = "a name from `bertexplorer checkpoints`, a name on the hub, run:ID, or a folder"

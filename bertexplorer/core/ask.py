@@ -401,9 +401,13 @@ class Answerer:
 
 def table_of_cases(module: Tabular, result: ViewResult, comparison: compare.ComparedAnswer | None) -> dict[str, Any]:
     """The table below a figure, with a column for each other side that a comparison has."""
-    others = comparison.others if comparison else ()
-    table = module.cases(result, *(other for _, other in others))
-    return {**table, "sides": [name for name, _ in others]}
+    names = []
+    results = []
+    if comparison:
+        for name, other in comparison.others:
+            names.append(name)
+            results.append(other)
+    return {**module.cases(result, *results), "sides": names}
 
 
 def named_rows(view: View, side: compare.Side, result: ViewResult, *, compared: bool) -> list[dict[str, object]]:

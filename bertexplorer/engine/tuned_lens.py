@@ -132,7 +132,9 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
     progress.expect(sum(map(len, encodings)) + total)
     head = to_fp32(checkpoint.masked_lm, checkpoint.config)
     norm = deepcopy(checkpoint.encoder.norm).float()
-    masks = [[(position,) for position in encoding.masked] for encoding in encodings]
+    masks: list[list[tuple[int, ...]]] = []  # each is a word of its own
+    for encoding in encodings:
+        masks.append([(position,) for position in encoding.masked])
     states = word_vectors(checkpoint, encodings, masks).to(checkpoint.device)
     held_out_rows = torch.tensor(is_held_out_row, device=checkpoint.device)
     final = states[-1]

@@ -105,7 +105,7 @@ def forbidden_line(source: str) -> int:
 
 def read_field(name: str, node: yaml.Node) -> Any:
     """The value of the field *name*: a text, a number of minutes, or a list of texts. Raises ExplorerError, which says
-    what was wanted."""
+    what to write."""
     if name in TEXTS or name == FINGERPRINT:
         return read_text(name, node, TEXTS.get(name, MAX_ITEM))
     if name == "minutes":

@@ -138,23 +138,25 @@ def choose(checkpoint: Checkpoint, places: Sequence[Place], texts: Sequence[Text
         other = replace(load(checkpoint.folder, precision="fp32"), scheduler=checkpoint.scheduler)
         rounded(other, places, one)
         moved = largest_move(before_examples, probabilities(other, examples), same_first=kind is None)
-        if moved < CLOSE or kind:
-            moved = max(moved, largest_move(before_others, probabilities(other, others), same_first=False))
-        if moved < CLOSE or kind:
+        if kind is None and moved >= CLOSE:  # the others need not be computed
+            continue
+        moved = max(moved, largest_move(before_others, probabilities(other, others), same_first=False))
+        if kind or moved < CLOSE:
             return Choice(one, moved, len(before_examples) + len(before_others))
     return Choice("fp16")
 
 
 def probabilities(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n v"]:
-    """The probabilities at the masks of *encodings*, one after another; each core computes a part of them."""
+    """The probabilities at the masks of *encodings*, one mask after the other. Each core computes a part of them."""
     cores = available_cores()
-    parts = [list(part) for part in np.array_split(np.arange(len(encodings)), cores)]
+    size = -(-len(encodings) // cores)  # texts of a part
+    parts = [encodings[start : start + size] for start in range(0, len(encodings), size)]
 
-    def compute(part: Sequence[int]) -> list[Tensor]:
-        return [rows.exp() for rows in masked_log_probs(checkpoint, [encodings[i] for i in part])]
+    def compute(part: Sequence[Encoding]) -> Float[Tensor, "m v"]:
+        return torch.cat(list(masked_log_probs(checkpoint, part))).exp()
 
     with ThreadPoolExecutor(cores) as pool:
-        return torch.cat([rows for found in pool.map(compute, parts) for rows in found])
+        return torch.cat(list(pool.map(compute, parts)))
 
 
 def largest_move(before: Float[Tensor, "n v"], after: Float[Tensor, "n v"], *, same_first: bool) -> float:

@@ -219,17 +219,22 @@ def parse_objects(text: str, name: str, most: int) -> tuple[list[LabelledLine], 
         if isinstance(cells, str):
             broken.append((number, cells))
             continue
-        texts = {key.lower(): value.strip() for key, value in cells.items() if isinstance(value, str)}
-        characters.update({key: len(value) for key, value in texts.items()})
+        texts: dict[str, str] = {}
+        for cell, value in cells.items():
+            if isinstance(value, str):
+                texts[cell.lower()] = value.strip()
+                characters[cell.lower()] += len(value)
         objects.append((number, texts))
     if broken and not objects:
         number, what = broken[0]
         raise ExplorerError(f"{name} has no object on a line: line {number:,} {what}. Save it as JSON Lines again.")
     # 2. Which of their values are the texts, and which the labels.
-    names = [key for key, _ in characters.most_common()]  # the longest first
-    column = next((key for key in TEXT_NAMES if key in names), names[0] if names else "")
-    label = next((key for key in LABEL_NAMES if key in names and key != column), "")
-    lines = [LabelledLine(texts.get(column, ""), texts.get(label, ""), number) for number, texts in objects]
+    longest = max(characters, key=characters.__getitem__, default="")
+    column = next((usual for usual in TEXT_NAMES if usual in characters), longest)
+    label = next((usual for usual in LABEL_NAMES if usual in characters and usual != column), "")
+    lines = []
+    for number, texts in objects:
+        lines.append(LabelledLine(texts.get(column, ""), texts.get(label, ""), number))
     how = f"JSON, one object per line, text in “{column[:30]}”"
     if label:
         how += f", labels in “{label[:30]}”"

@@ -65,13 +65,16 @@ def draw(
         ]
     )
     marks: list[Mark] = [Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend]
-    is_score = any(getattr(result, "scored", False) for result in (first, second))
-    return Figure([Panel(marks, title_of("score" if is_score else analysis.MEASURE))])
+    measure = "score" if is_score(first, second) else analysis.MEASURE
+    title = "what differs most"
+    if measure != "value":  # which says nothing
+        title = f"{title}: {measure.replace('_', ' ')}"
+    return Figure([Panel(marks, title)])
 
 
-def title_of(measure: str) -> str:
-    """What is compared, by the name of its column."""
-    return "what differs most" if measure == "value" else f"what differs most: {measure.replace('_', ' ')}"
+def is_score(first: ViewResult, second: ViewResult) -> bool:
+    """Whether the answer of one of the results is a score, not a probability."""
+    return any(getattr(result, "scored", False) for result in (first, second))
 
 
 def most_different(
@@ -80,8 +83,7 @@ def most_different(
     """(the keys of the DRAWN rows that differ most, the numbers of the first result by key, those of the second)."""
     ours, theirs = match_keys(analysis, measures_by_key(analysis, first), measures_by_key(analysis, second))
     lists_best = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
-    is_score = any(getattr(result, "scored", False) for result in (first, second))
-    best_only = lists_best and not is_score
+    best_only = lists_best and not is_score(first, second)
     keys = sort_by_difference(ours, theirs, best_only=best_only)
     if has_several_heads(analysis, keys):  # the largest change of each, as heads change in many places at once
         largest: dict[object, Key] = {}

@@ -44,7 +44,7 @@ test("a view opens with the person's text, and borrows a checkpoint as nobody ha
   assert.equal(own.open("answer", NOW).checkpoint, "another");
 });
 
-test("no example stands in for a hidden word where a view is not about the text", () => {
+test("no example replaces a hidden word where a view is not about the text", () => {
   const own = made(),
     masked = { ...NOW, text: "My [MASK]." };
   assert.equal(own.open("answer", masked).text, "A good film.");

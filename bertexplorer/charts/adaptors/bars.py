@@ -79,7 +79,7 @@ def scale_ends(mark: Bars) -> tuple[float, float]:
     for bar in mark.bars:
         numbers += [bar.value, bar.high or 0.0, *(tick.value for tick in bar.ticks)]
     lowest = mark.low or 0.0
-    if mark.above or mark.axis:  # no number stands beside a bar
+    if mark.above or mark.axis:  # no number is beside a bar
         return min(0.0, lowest, *numbers), max(numbers) * 1.02 or 1.0
     low, high = kit.from_zero([*numbers, lowest])
     return low, high
@@ -88,6 +88,9 @@ def scale_ends(mark: Bars) -> tuple[float, float]:
 def intervals(mark: Bars) -> dict[str, object]:
     """The intervals as plotly's error bars: how far each reaches to the right and to the left of its value, 0 where a
     bar has none."""
-    right = [0.0 if bar.high is None else bar.high - bar.value for bar in mark.bars]
-    left = [0.0 if bar.low is None else bar.value - bar.low for bar in mark.bars]
+    right = []
+    left = []
+    for bar in mark.bars:
+        right.append(0.0 if bar.high is None else bar.high - bar.value)
+        left.append(0.0 if bar.low is None else bar.value - bar.low)
     return {"array": right, "arrayminus": left, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}

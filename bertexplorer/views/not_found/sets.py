@@ -58,22 +58,22 @@ HIDDEN = {  # lines that say little are near to everything: only in a larger col
     "what did they find one day": "In the garden of the school a box with old coins came to light.",
 }
 OF_A_TALE = ["One day they were there.", "There it was, one day.", "And so it was one day."]
-NOTES = 120  # of the beekeepers' notes, which are far from all questions
+NOTES = 120  # lines of the beekeepers' notes, which answer no question
 GAP = {"my neighbour is too loud": "From ten in the evening on the police may be called."}
+ANSWERED = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
+UNASKED = [*VERSIONS, *OF_NAMES, *OF_FORMS]  # passages that answer no question
 
 
 def handbook() -> list[NumberedRow]:
     """Each question with its passage, then the passages that answer none."""
-    answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
-    return numbered_rows(answered, [*VERSIONS, *OF_NAMES, *OF_FORMS])
+    return numbered_rows(ANSWERED, UNASKED)
 
 
 def handbook_among_others() -> list[NumberedRow]:
     """The handbook with a question more, a tale, the household tips and a club's notes."""
-    answered = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP, **HIDDEN}
-    tips = [str(cells["passage"]) for _, cells in household()]
+    tips = dict.fromkeys(str(cells["passage"]) for _, cells in household())  # each once
     notes = (ASSETS / "data" / "adaptation.txt").read_text("utf-8").splitlines()[:NOTES]
-    return numbered_rows(answered, [*VERSIONS, *OF_NAMES, *OF_FORMS, *OF_A_TALE, *dict.fromkeys(tips), *notes])
+    return numbered_rows({**ANSWERED, **HIDDEN}, [*UNASKED, *OF_A_TALE, *tips, *notes])
 
 
 def numbered_rows(answered: Mapping[str, str], others: Sequence[str]) -> list[NumberedRow]:

@@ -1,4 +1,4 @@
-// Similarity of two sentences: the number that the checkpoint's own pipeline gives, and what each two words add to it. A vector that is
+// Similarity of two sentences: the number that the checkpoint's own pipeline gives, and what each pair of words adds to it. A vector that is
 // a sum over the tokens of the last layer makes the product one, too: x · y = Σ x_i · y_j. Of another vector, a browser shows no parts.
 import {
   clip,
@@ -241,7 +241,7 @@ export function draw(result) {
   };
 }
 
-/** What each two words add.
+/** What each pair of words adds.
  *  @returns {Panel} */
 function words({ matrix, rows: across, columns, measure }) {
   const furthest = most(matrix.flat().map(Math.abs)) || 1,

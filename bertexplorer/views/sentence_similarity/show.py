@@ -1,4 +1,4 @@
-"""Figure for the similarity of two sentences: what each two words add to it, and what unrelated sentences have."""
+"""Figure for the similarity of two sentences: what each pair of words adds to it, and what unrelated sentences have."""
 
 import numpy as np
 from jaxtyping import Float
@@ -63,7 +63,7 @@ NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "man
 
 
 def draw(result: SentenceSimilarity) -> Figure:
-    """What each two words add; how similar several texts are; the similarities of unrelated pairs."""
+    """What each pair of words adds; how similar several texts are; the similarities of unrelated pairs."""
     panels = [words(result)]
     if result.table is not None:
         panels.append(group(result, result.table))
@@ -72,7 +72,7 @@ def draw(result: SentenceSimilarity) -> Figure:
 
 
 def words(result: SentenceSimilarity) -> Panel:
-    """What each two words add."""
+    """What each pair of words adds."""
     numbered = len(result.columns) <= NUMBERED
     text = []
     hover = []

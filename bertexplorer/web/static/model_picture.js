@@ -323,7 +323,7 @@ function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y
   ];
 }
 
-/** The answers as bars. *compact*: a share stands beside its bar, not beside its token. */
+/** The answers as bars. *compact*: a share is beside its bar, not beside its token. */
 function bars({ end }, x, y, width, compact = false) {
   if (!end.bars.length) return [write(x, y + 14, end.what, { fill: QUIET })];
   const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9),
@@ -475,7 +475,7 @@ function column(layer, data, x, width, foot, open, each) {
   );
   if (answer && width >= ROOM) {
     const middle = x + width / 2,
-      isLow = layer.number % 2 === 0; // tokens, and shares in narrow layers, stand on two lines by turns
+      isLow = layer.number % 2 === 0; // tokens, and shares in narrow layers, are on two lines by turns
     body.push(
       write(
         middle,
