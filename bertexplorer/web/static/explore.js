@@ -23,7 +23,7 @@ const OTHER = {
   },
   "another text": { label: "The other text", hint: "Type the other text, and press Enter." },
 };
-const SEVERAL = "Several go, too, with commas between them.";
+const SEVERAL = "Several may be given, with commas between them.";
 const ACCEPTS = {
   lines: ".txt,.csv,.tsv,.jsonl,.ndjson",
   rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",

@@ -22,7 +22,7 @@ export const settingsInQuery = (query, defaults) =>
       .map(([name, usual]) => [name, READERS[typeof usual](query.get(name) ?? "")]),
   );
 
-const BUILT_IN = ["set", "suite", "task", "planted"]; // the settings that choose what an uploaded file takes the place of
+const BUILT_IN = ["set", "suite", "task", "planted"]; // the settings that choose rows or texts of the app, which a file replaces
 
 /** The *options* as the form of *view* shows them: while a file is in use, nothing built in is chosen.
  *  @param {View} view
@@ -34,7 +34,7 @@ export function shownOptions(view, options) {
   return { ...options, ...Object.fromEntries(chosen.map((name) => [name, null])) };
 }
 
-/** The *options* of *view* with another *value* of the setting *name*. Who chooses something built in leaves the file.
+/** The *options* of *view* with another *value* of the setting *name*. Choosing something built in stops using the file.
  *  @param {View} view
  *  @param {Record<string, any>} options
  *  @param {string} name
