@@ -1,5 +1,8 @@
-"""A Ray cluster on this machine: a head without CPUs and two small nodes, each with a raylet of its own."""
+"""A Ray cluster on this machine: a head without CPUs and two small nodes, each with a raylet of its own.
 
+A process starts one: its threads of gRPC, which stay, can keep the next one from starting."""
+
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +11,7 @@ from typing import Any
 import pytest
 
 BUSY_S = 300.0  # the most that a busy machine needs to start a replica or a run on a node; an idle one needs 10
+os.environ.setdefault("RAY_raylet_start_wait_time_s", f"{BUSY_S:.0f}")  # of a node; Ray reads it as it is imported
 NODE = {"num_cpus": 1, "memory": 3 << 30, "object_store_memory": 150 << 20}
 
 
