@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +44,14 @@ class Collection:
     relevant: tuple[Mapping[int, float], ...]
     unusable: tuple[RowProblem, ...] = ()  # rows that were not used, with the reason
     columns_said: str = ""  # which columns were read under another name
+
+    @property
+    def written_prompt(self) -> str:
+        """What stands before every query up to a colon, as instructions do; '' if nothing does, or for one query."""
+        if len(self.queries) < 2:
+            return ""
+        begins_with_prompt = re.match(r".*:\s+", commonprefix(self.queries), re.DOTALL)
+        return begins_with_prompt.group() if begins_with_prompt else ""
 
 
 def read_collection(rows: Sequence[tuple[int, Mapping[str, object]]]) -> Collection:

@@ -10,7 +10,8 @@ near duplicate  passages that nearly repeat the wanted one are left out
 hub             passages that are near to everything, unrelated sentences too, are left out
 names           names and numbers are left out of the query, the passage and those that are ranked before it
 words           a search by words (BM25) finds it
-prompt          another prompt of the checkpoint's files is put before the query"""
+prompt          another prompt is put before the query, or none, as the files name them; or what stands before every
+                query, up to a colon, is left out"""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bertexplorer.answers.encoding import windows
 from bertexplorer.diagnosis.collection import Searcher
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import without_panic
 from bertexplorer.training.data.near_duplicates import ALIKE, normal, runs
 from bertexplorer.training.ranking import words
@@ -226,16 +228,27 @@ class Doctor:
         return Undone(rank, f"by its words, of which {named(rarest_first[:3])} {verb} the rarest")
 
     def prompt(self) -> Undone | None:
-        """Put another prompt of the files before the query: the one by which the passage ranks first."""
-        own = self.searcher.checkpoint.sentence_encoder
+        """Put another prompt before the query, or none: the one by which the passage ranks first."""
+        searcher = self.searcher
+        trials: list[tuple[str, str | None, str]] = []  # a text, the name of a prompt, and what that undoes
+        own = searcher.checkpoint.sentence_encoder or SentenceEncoder()
+        in_use = own.prompt(searcher.prompt)
+        for name, text in own.prompts.items():
+            if text != in_use:
+                trials.append((self.asked, name, f"with the prompt “{name}”: {text!r:.60}"))
+        if in_use:
+            trials.append((self.asked, "", f"without the prompt {in_use!r:.60}"))
+        written = searcher.collection.written_prompt
+        if written:
+            asked = self.asked.removeprefix(written)
+            trials.append((asked, searcher.prompt, "without what stands before every query"))
+
         best = None
-        for name, text in (own.prompts if own else {}).items():
-            if name == self.searcher.prompt:
-                continue
-            query = self.searcher.vectors([self.asked], name)[0]
-            rank = self.searcher.rank(query, self.wanted)
+        for text, name, what in trials:
+            query = searcher.vectors([text], name)[0]
+            rank = searcher.rank(query, self.wanted)
             if best is None or rank < best.rank:
-                best = Undone(rank, f"with the prompt “{name}”: {text!r:.60}")
+                best = Undone(rank, what)
         return best
 
 

@@ -11,7 +11,7 @@ import pytest
 import bertexplorer as bx
 from bertexplorer.answers.vectors import BUILT_IN
 from bertexplorer.diagnosis import misses
-from bertexplorer.diagnosis.collection import MAX_PASSAGES, Searcher, read_collection
+from bertexplorer.diagnosis.collection import MAX_PASSAGES, Collection, Searcher, read_collection
 from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED
 from bertexplorer.errors import ExplorerError
 from bertexplorer.views.not_found.sets import (
@@ -21,11 +21,13 @@ from bertexplorer.views.not_found.sets import (
     MIXED,
     NAMES,
     OF_A_TALE,
+    PROMPT,
     SHATTERED,
     TWINS,
     handbook,
     handbook_among_others,
 )  # fmt: skip
+from tests.tiny import write_sentence_encoder
 
 
 def as_rows(answers: Mapping[str, str], others: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -57,6 +59,31 @@ def test_a_passage_behind_lines_that_are_near_to_everything_is_explained_among_o
     tale = [dict(cells) for _, cells in handbook_among_others() if cells["passage"] not in OF_A_TALE]
     without = {row["query"]: row["rank"] for row in bx.not_found(rows=tale).rows}
     assert without[question] == 1
+
+
+def test_a_prompt_before_every_query_is_named_and_leaving_it_out_helps() -> None:
+    with_prompt = bx.not_found("household tips with a prompt", top=10).rows
+    without = bx.not_found("household tips", top=10).rows
+    caused = [n for n, row in enumerate(with_prompt) if row["cause"] == "prompt"]
+    assert len(caused) > 10
+    for n in caused:
+        assert with_prompt[n]["query"] == PROMPT + without[n]["query"]
+        assert with_prompt[n]["rank_undone"] == without[n]["rank"] <= 10 < with_prompt[n]["rank"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "written"),
+    [
+        (("query: a cat", "query: a car"), "query: "),
+        (("Instruct: find it\nQuery: a cat", "Instruct: find it\nQuery: a dog"), "Instruct: find it\nQuery: "),
+        (("query: a cat", "a dog"), ""),
+        (("what is a cat", "what is a dog"), ""),  # words that two questions share are none
+        (("at 9:30 or 10", "at 9:30 or 11"), ""),
+        (("query: a cat",), ""),
+    ],
+)
+def test_what_stands_before_every_query(queries: tuple[str, ...], written: str) -> None:
+    assert Collection(queries, (), ()).written_prompt == written
 
 
 def test_without_its_fault_each_is_found() -> None:
@@ -122,6 +149,28 @@ def test_a_prompt_of_the_files_is_tried(tiny: Any) -> None:
     collection = read_collection(list(enumerate(as_rows({"cat": "The cat sat."}, ["Paris is good.", "A doctor."]), 1)))
     searcher = Searcher(bert.checkpoint, collection, None, None)
     assert misses.Doctor(searcher, 0, 0, [1]).prompt() is None  # its files name none
+
+
+@pytest.mark.parametrize("in_use", [None, "passage", ""])
+def test_the_prompt_is_the_one_by_which_the_passage_ranks_first(in_use: str | None, tiny_copy: Any) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
+    prompts = {"query": "the capital of france is ", "passage": "a doctor : "}
+    said = {"prompts": prompts, "default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(said))
+    bert = bx.load(folder)
+    others = ["Paris is good.", "A doctor.", "money in the bank", "a great film", "the cat and the dog"]
+    collection = read_collection(list(enumerate(as_rows({"cat": "The cat sat."}, others), 1)))
+    searcher = Searcher(bert.checkpoint, collection, in_use, "")
+    passages = bert.encode(collection.passages, prompt="", normalize=True)
+    ranks = {}
+    for name in {"query", "passage", ""} - {"query" if in_use is None else in_use}:
+        scores = passages @ bert.encode("cat", prompt=name, normalize=True)
+        ranks[name] = 1 + int((scores > scores[0]).sum())
+    undone = misses.Doctor(searcher, 0, 0, [1]).prompt()
+    assert undone and undone.rank == min(ranks.values())
+    best = {name for name, rank in ranks.items() if rank == undone.rank}
+    said_name = "" if undone.what.startswith("without") else undone.what.split("“")[1].split("”")[0]
+    assert said_name in best
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Collections to begin with, written by the project. In the handbook most questions find their passage; the others do
-not, each for another reason. Among other texts, passages that are near to everything hide one more."""
+not, each for another reason. Among other texts, passages that are near to everything hide one more. With a prompt that
+the checkpoint was not trained with, many questions of the household tips miss what they find without it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,9 @@ from typing import Literal
 from bertexplorer.settings import ASSETS
 from bertexplorer.views.rows import NumberedRow
 
-Name = Literal["a handbook with faults", "the handbook among other texts", "household tips"]
+Name = Literal[
+    "a handbook with faults", "the handbook among other texts", "household tips", "household tips with a prompt"
+]
 
 BRIDGE = (
     "The old bridge was built in three years, and it was paid for by the towns on both sides of the river. Stone came "
@@ -58,6 +61,7 @@ HIDDEN = {  # lines that say little are near to everything: only in a larger col
     "what did they find one day": "In the garden of the school a box with old coins came to light.",
 }
 OF_A_TALE = ["One day they were there.", "There it was, one day.", "And so it was one day."]
+PROMPT = "Represent this sentence for searching relevant passages: "  # that of bge-large-en-v1.5
 NOTES = 120  # lines of the beekeepers' notes, which answer no question
 GAP = {"my neighbour is too loud": "From ten in the evening on the police may be called."}
 ANSWERED = {**PLAIN, **LONG, **MIXED, **TWINS, **NAMES, **CODES, **SHATTERED, **GAP}
@@ -89,9 +93,16 @@ def household() -> list[NumberedRow]:
     return [(number, json.loads(line)) for number, line in enumerate(lines, 1)]
 
 
+def household_with_a_prompt() -> list[NumberedRow]:
+    """The household tips, with PROMPT before each question."""
+    return [(number, {**cells, "query": PROMPT + str(cells["query"])}) for number, cells in household()]
+
+
 def rows_of(name: Name) -> list[NumberedRow]:
     if name == "a handbook with faults":
         return handbook()
     if name == "the handbook among other texts":
         return handbook_among_others()
+    if name == "household tips with a prompt":
+        return household_with_a_prompt()
     return household()

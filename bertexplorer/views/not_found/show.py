@@ -32,7 +32,6 @@ VIEW = View(
             "A handbook", "", shows='missed("cut") == 2 and missed("near duplicate") == 1 and missed("words") == 1'
         ),
         Example("The first alone", "", options={"top": 1}, shows="found() < queries()"),
-        Example("Among ten", "", options={"top": 10}, shows='missed("names") == 0 and missed("cut") > 0'),
         Example(
             "Among other texts",
             "",
@@ -44,6 +43,12 @@ VIEW = View(
             "",
             options={"set": "household tips", "top": 10},
             shows='found() > 2 * found_by_words() and missed("not explained") > 10',
+        ),
+        Example(
+            "With a prompt",
+            "",
+            options={"set": "household tips with a prompt", "top": 10},
+            shows='missed("prompt") > 10',
         ),
     ),
     chips="",
@@ -60,7 +65,7 @@ SAID = {  # of a miss
     "hub": "passages that are near to everything are before it",
     "names": "names and numbers draw other passages",
     "words": "a search by words would find it",
-    "prompt": "another prompt would find it",
+    "prompt": "with another prompt, or without one, it would be found",
     UNEXPLAINED: "none of these causes",
 }
 
@@ -104,6 +109,8 @@ def say(result: NotFound) -> str:
         sentences.append(f"The first {len(result.misses):,} misses were examined.")
     if result.cut:
         sentences.append(f"{count(result.cut, 'passage')} cannot be read whole.")
+    if result.collection.written_prompt:
+        sentences.append(f"Before every query stands “{result.collection.written_prompt.strip():.100}”.")
     if result.collection.columns_said:
         sentences.append(result.collection.columns_said)
     if result.collection.unusable:
@@ -147,6 +154,8 @@ def row(result: NotFound, miss: Miss, others: tuple[NotFound, ...]) -> dict[str,
     collection."""
     query = result.collection.queries[miss.query]
     passage = result.collection.passages[miss.passage]
+    prompt = result.collection.written_prompt
+    shown = f"… {query.removeprefix(prompt)}" if prompt else query
     undone = f"rank {miss.after:,}: {miss.what}" if miss.what else ""
     theirs: list[dict[str, Any] | None] = []
     for other in others:
@@ -158,7 +167,7 @@ def row(result: NotFound, miss: Miss, others: tuple[NotFound, ...]) -> dict[str,
     return {
         "line": miss.query + 1,
         "category": miss.cause,
-        "texts": (clip(query, 120), clip(passage, 120)),
+        "texts": (clip(shown, 120), clip(passage, 120)),
         "wanted": miss.cause,
         "answer": undone,
         "right": None,
