@@ -1,38 +1,23 @@
 // <bx-explore>: the page that shows one text in many views. It draws the state of the page and the answers.
+import "./exports.js";
 import "./form.js";
 import "./moment.js";
 import "./nav.js";
 import "./picker.js";
 import "./stage.js";
 import "./strip.js";
-import { saveView } from "./hand_in.js";
-import { ask, sendFile, unanswered } from "./backend.js";
-import { grow, h, onEnter, save } from "./kit.js";
+import { ask, unanswered } from "./backend.js";
+import { checkpointsOf, hint } from "./comparing.js";
+import { FileInUse } from "./file_in_use.js";
+import { grow, h, onEnter } from "./kit.js";
 import { about, classDoor, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { Panel } from "./panel.js";
-import { figuresOf, picture } from "./picture.js";
 import { Presentation } from "./present.js";
 import { settingsInQuery, withSetting } from "./settings.js";
 import { State } from "./state.js";
 
-const OTHER = {
-  "another checkpoint": {
-    label: "Name of the checkpoint",
-    hint: "Type the name of the other checkpoint, such as tiny, and press Enter.",
-  },
-  "another text": { label: "The other text", hint: "Type the other text, and press Enter." },
-};
-const SEVERAL = "Several may be given, with commas between them.";
-const ACCEPTS = {
-  lines: ".txt,.csv,.tsv,.jsonl,.ndjson",
-  rows: ".csv,.tsv,.jsonl,.json,.txt,.zip",
-  vectors: ".jsonl,.ndjson",
-};
-const SHOWN_MS = 1500;
 const LONGEST_EXPECTED = 600; // characters of a text whose chips are drawn before the answer: the strip is no higher
-const PRIVATE =
-  "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) =>
   h(
@@ -48,25 +33,26 @@ const box = (id, label, heard) =>
       ...heard,
     }),
   );
-const HEADS = "attention"; // the view whose heads can be saved all at once
 
 class Explore extends Panel {
   /** @type {Own} */
   own;
+  /** @type {Presentation} */
+  presentation;
+  /** @type {FileInUse} */
+  file;
   #answer = {};
-  #fileNames = new Map(); // of what was uploaded since the page was loaded: its key -> the name of the file
 
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
     this.schema = schema;
-    this.append(this.#top(), this.#nav(), this.#work(), about(schema.about, schema.site));
-    addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.presentation = new Presentation(this, {
       example: (by) => this.#nextExample(by),
       view: (by) => this.#nextView(by),
       redraw: () => this.stage.redraw(),
     });
-    this.querySelector("#exports").prepend(this.presentation.button);
+    this.append(this.#top(), this.#nav(), this.#work(), about(schema.about, schema.site));
+    addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.nav.draw(schema.views, schema.doors, [classDoor(schema.site), teachDoor()]);
     this.picker.draw(schema.precisions, schema.site && !schema.several, schema.site);
     const query = new URLSearchParams(location.search);
@@ -105,10 +91,8 @@ class Explore extends Panel {
 
   /** Whether the link opens in this browser only, as it names one of its owner's runs. */
   get #private() {
-    const { checkpoint, against, other } = this.state.now;
-    return [checkpoint, ...(against === "another checkpoint" ? other.split(",") : [])].some(
-      (name) => name.trim().startsWith("run:"),
-    );
+    const { now } = this.state;
+    return [now.checkpoint, ...checkpointsOf(now)].some((name) => name.startsWith("run:"));
   }
 
   get view() {
@@ -149,6 +133,8 @@ class Explore extends Panel {
   }
 
   #bench() {
+    const canAudit = "audit" in this.schema.views;
+    this.file = new FileInUse(this, canAudit ? () => this.#openView("audit") : null);
     const typing = (name) => ({
       oninput: ({ target }) => {
         grow(target);
@@ -163,37 +149,14 @@ class Explore extends Panel {
     this.text = box("text", "Your sentence", typing("text"));
     this.pair = box("pair", "Second sentence", typing("pair"));
     this.strip = h("bx-strip", { id: "strip", onpress: ({ detail }) => this.press(detail) });
-    this.file = h("input", {
-      type: "file",
-      id: "lines",
-      hidden: true,
-      onchange: () => this.#upload(),
-    });
-    this.upload = small("", "do-upload", () => this.file.click());
-    this.audit = small("Can it read them?", "do-audit", () => this.#auditLines());
-    this.inUse = h("span", { dir: "auto" });
-    this.uploaded = h(
-      "p",
-      { id: "uploaded", class: "hint", hidden: true },
-      this.inUse,
-      " ",
-      small("Stop using it", "do-built-in", () =>
-        this.state.setOptions(this.state.now.view, { [this.view.upload]: "" }),
-      ),
-    );
     const actions = h(
       "div",
       { id: "actions" },
       small("Insert [MASK]", "do-insert", () => this.#insert()),
       small("Show all words", "do-unhide", () => this.state.set({ hidden: "", picked: "" })),
       small("Second sentence", "do-second", () => this.#second()),
-      small("Compare", "do-compare", () => {
-        this.comparing.hidden = false;
-        this.comparing.querySelector("input").focus();
-      }),
-      this.upload,
-      this.audit,
-      this.file,
+      small("Compare", "do-compare", () => this.comparing.open()),
+      this.file.buttons,
     );
     this.moment = h("bx-moment", {
       id: "moment",
@@ -218,7 +181,7 @@ class Explore extends Panel {
       this.pair,
       this.strip,
       actions,
-      this.uploaded,
+      this.file.line,
       this.#compare(),
       this.examples,
       this.moment,
@@ -226,40 +189,16 @@ class Explore extends Panel {
   }
 
   #compare() {
-    this.against = this.schema.comparisons.map((one) =>
-      h("input", {
-        type: "radio",
-        name: "against",
-        value: one,
-        onchange: ({ target }) => {
-          this.state.set({ against: one });
-          this.#fill();
-          // who walks through the choices with arrow keys stays among them
-          if (one in OTHER && !target.matches(":focus-visible"))
-            this.other.querySelector("textarea").focus();
-        },
-      }),
-    );
-    this.other = box("other", "", {
-      oninput: ({ target }) => this.state.keep({ other: target.value }),
-      onchange: () => this.state.ask(),
-      onkeydown: onEnter((field) => field.blur()),
+    this.comparing = h("bx-comparing", {
+      id: "comparing",
+      onagainst: ({ detail }) => {
+        this.state.set({ against: detail });
+        this.#fill();
+      },
+      onother: ({ detail }) => this.state.keep({ other: detail }),
+      onask: () => this.state.ask(),
     });
-    this.comparing = h(
-      "div",
-      { id: "comparing" },
-      h(
-        "fieldset",
-        { id: "against" },
-        h("legend", {}, "Compare with"),
-        h(
-          "div",
-          { class: "choices" },
-          this.against.map((one) => h("label", {}, one, " ", one.value || "nothing")),
-        ),
-      ),
-      this.other,
-    );
+    this.comparing.draw(this.schema.comparisons);
     return this.comparing;
   }
 
@@ -274,32 +213,27 @@ class Explore extends Panel {
       onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
-    const exports = [
-      "PNG",
-      "SVG",
-      "HTML",
-      "CSV",
-      "JSON",
-      ...(this.schema.site ? [] : ["Python"]),
-      "Link",
-    ].map((kind) =>
-      small(kind, `export-${kind.toLowerCase()}`, (event) =>
-        this.#export(kind.toLowerCase(), event.target),
-      ),
-    );
-    this.allHeads = small("All heads", "export-heads", ({ target }) => this.#exportHeads(target));
+    this.exports = h("bx-exports", { id: "exports", role: "group", "aria-label": "Export" });
+    this.exports.draw({
+      onSite: this.schema.site,
+      before: this.presentation.button,
+      after: h("div", { id: "receipt" }, this.receipt),
+      shown: () => ({
+        answer: this.#answer,
+        view: this.view,
+        state: this.state,
+        stage: this.stage,
+        strip: this.strip,
+        old: this.getAttribute("aria-busy") === "true",
+        isPrivate: this.#private,
+      }),
+    });
     this.teaching = h("p", { id: "teaching" });
     return h(
       "section",
       { id: "main", "aria-label": "View" },
       this.stage,
-      h(
-        "div",
-        { id: "exports", role: "group", "aria-label": "Export" },
-        exports,
-        this.allHeads,
-        h("div", { id: "receipt" }, this.receipt),
-      ),
+      this.exports,
       this.teaching,
     );
   }
@@ -482,29 +416,6 @@ class Explore extends Panel {
     field.setSelectionRange(before.length + mask.length, before.length + mask.length);
   }
 
-  async #upload() {
-    const [file] = this.file.files;
-    this.file.value = "";
-    const { upload } = this.view,
-      { view } = this.state.now;
-    this.stage.tell(`Reading the ${upload}…`, "busy");
-    const { status, answer } = await sendFile(upload, file);
-    if (status !== 200) {
-      this.stage.tell(`${answer.detail} ${file.name} is not in use.`);
-      return;
-    }
-    this.#fileNames.set(answer[upload], file.name);
-    await this.state.setOptions(view, { [upload]: answer[upload] });
-    if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
-  }
-
-  /** Show what the checkpoint makes of the uploaded lines, or of the texts of uploaded rows. */
-  #auditLines() {
-    const { lines, rows } = this.state.now.options;
-    this.state.setOptions("audit", { lines: lines || rows });
-    this.#openView("audit");
-  }
-
   /** Use the checkpoint *name*; the server downloads it first if necessary. */
   async #use(name) {
     this.wanted = name;
@@ -539,83 +450,6 @@ class Explore extends Panel {
     this.stage.message.append(...fault);
   }
 
-  /** Save a ZIP with a picture of every head. */
-  async #exportHeads(button) {
-    const { headPictures } = await import("./head_pictures.js"),
-      { state, checkpoint: card } = this.#answer;
-    const label = button.textContent;
-    button.disabled = true;
-    try {
-      const tell = (words) => {
-        button.textContent = words;
-      };
-      const archive = await headPictures({ state, card, question: this.view.question, tell });
-      save("heads.zip", URL.createObjectURL(archive));
-    } catch (error) {
-      this.stage.tell(error.message);
-    }
-    button.textContent = label;
-    button.disabled = false;
-  }
-
-  async #export(kind, button) {
-    const label = (button.dataset.label ??= button.textContent); // also while it says something else
-    const say = (words) => {
-      button.textContent = words;
-      setTimeout(() => {
-        button.textContent = label;
-      }, SHOWN_MS);
-    };
-    const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
-    if (kind === "link") {
-      try {
-        await navigator.clipboard.writeText(location.href);
-        say("Copied");
-      } catch {
-        prompt("Copy this link", location.href);
-      }
-      if (this.#private) this.stage.tell(PRIVATE, "busy");
-    } else if (["html", "png", "svg"].includes(kind)) {
-      const { state, document: source, receipt } = this.#answer,
-        { figure, clientWidth: shown } = this.stage.figure,
-        { view } = this;
-      const old = this.getAttribute("aria-busy") === "true"; // the figure is of another state
-      if (old || !(source || figure)) say("Nothing to save");
-      else if (source) save(`${state.view}.html`, blob(source, "text/html"));
-      else if (kind === "html") {
-        const { stage, strip } = this,
-          link = location.href,
-          rows = ask("view/csv", { body: { state } });
-        await saveView(
-          view,
-          { stage, answer: { ...this.#answer, words: strip.words } },
-          rows,
-          link,
-          this.#private ? PRIVATE : "",
-        );
-      } else {
-        const above = [state.text, state.pair, ...this.strip.words].filter(Boolean),
-          figures = figuresOf(this.#answer),
-          below = [view.note, receipt.whole];
-        save(
-          `${state.view}.${kind}`,
-          await picture(kind, { figures, shown, question: view.question, above, below }),
-        );
-      }
-    } else {
-      const { status, answer } = await ask(`view/${kind}`, {
-        body: { state: this.state.now, counted_in: this.state.counted },
-      });
-      if (status === 200) save(answer.name, blob(answer.content, "text/plain;charset=utf-8"));
-      else
-        this.stage.tell(
-          `There is nothing to export yet. ${answer.detail}`,
-          "error",
-          answer.missing,
-        );
-    }
-  }
-
   // Display.
 
   #show({ answer, ...news }) {
@@ -633,7 +467,7 @@ class Explore extends Panel {
   }
 
   #showAnswer(answer) {
-    this.allHeads.hidden = (answer.state ?? this.state.now).view !== HEADS;
+    this.exports.offer((answer.state ?? this.state.now).view);
     if (answer.detail) this.#withdraw();
     if (
       answer.state &&
@@ -644,13 +478,12 @@ class Explore extends Panel {
       else this.#useDefault(answer.detail);
       return;
     }
-    const { against, other } = this.state.now,
-      hint = other.trim() ? "" : this.#hintOf(against);
+    const toType = hint(this.state.now, this.view);
     if (answer.state) this.#tellWhatStandsIn();
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
     else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
-    else if (hint) this.stage.tell(hint, "busy");
+    else if (toType) this.stage.tell(toType, "busy");
     else this.stage.silence();
     if (!answer.state) {
       this.strip.fade();
@@ -669,12 +502,6 @@ class Explore extends Panel {
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
-  }
-
-  /** What to type beside a comparison, "" if it needs nothing. */
-  #hintOf(against) {
-    const hint = OTHER[against]?.hint ?? "";
-    return against === "another checkpoint" && this.view.several ? `${hint} ${SEVERAL}` : hint;
   }
 
   /** Say beside the text that it, or the checkpoint, is not the person's own. */
@@ -715,43 +542,24 @@ class Explore extends Panel {
     };
     put(this.text.querySelector("textarea"), now.text);
     put(this.pair.querySelector("textarea"), now.pair);
-    put(this.other.querySelector("textarea"), now.other);
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
-    this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
-    this.other.hidden = !(now.against in OTHER);
-    this.other.querySelector("label").textContent = OTHER[now.against]?.label ?? "";
     const { series = [] } = this.#answer.checkpoint ?? {};
-    for (const one of this.against) {
-      one.checked = one.value === now.against;
-      one.parentElement.hidden =
-        (one.value === "another text" && !view.text) ||
-        (one.value === "its training" && !(view.several && series.length > 1));
-    }
+    this.comparing.show(now, view, series.length);
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.showSettings(view, this.#answer.checkpoint);
-    this.audit.hidden =
-      !((now.options.lines || now.options.rows) && "audit" in this.schema.views) ||
-      now.view === "audit";
+    this.file.show(view);
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;
     [...this.examples.querySelectorAll("button")].forEach((one, i) => {
       one.hidden = !offered.includes(view.examples[i]);
     });
-    const file = view.upload && now.options[view.upload];
-    this.uploaded.hidden = !file;
-    this.inUse.textContent = ["Your file", this.#fileNames.get(file), "is in use."]
-      .filter(Boolean)
-      .join(" ");
     this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);
     this.stage.question.textContent = view.question;
     this.stage.warning.textContent = view.note;
-    this.upload.hidden = !view.upload;
-    this.upload.textContent = `Upload ${view.upload}`;
-    this.file.accept = ACCEPTS[view.upload] ?? "";
     this.classList.toggle("textless", !view.text);
     this.examples.replaceChildren(
       h("span", {}, "Try"),
