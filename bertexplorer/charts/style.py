@@ -90,6 +90,11 @@ def signed(value: float, digits: int = 2) -> str:
     return text if text.strip("+−0.") else "0"
 
 
+def points(share: float) -> str:
+    """A difference of shares in per cent points."""
+    return signed(100 * share, 1)
+
+
 def log_probability(value: float) -> str:
     """A log-probability; one near 0 with a third digit, because only certainty is 0."""
     if value >= 0:

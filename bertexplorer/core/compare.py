@@ -1,16 +1,18 @@
-"""Compare: the same view of another checkpoint, of several, of random weights, or of another text."""
+"""Compare: the same view of another checkpoint, of several, of random weights, of another text, with other settings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bertexplorer.charts.marks import Figure
 from bertexplorer.charts.picture import Picture
-from bertexplorer.core.state import State, scrub
+from bertexplorer.core.state import NAMED, State, scrub
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
+from bertexplorer.options import option_specs
 from bertexplorer.views import VIEWS, difference
 from bertexplorer.views.protocols import Comparing, ComparingSeveral, ViewResult
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bertexplorer.store.registry import CheckpointRegistry
 
 MAX_SIDES = 12  # sides
+BEFORE_NAME = re.compile(r",\s*(?=\w+\s*=)")  # the comma before a setting; a value may have others
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def compare_answer(
         raise
     except ExplorerError as error:
         name = state.against
-        if state.other and state.against.startswith("another"):
+        if state.other and state.against in NAMED:
             name = state.other
         if state.against == "another checkpoint":
             name = ", ".join(registry.title(part) for part in split_names(name))
@@ -83,6 +86,10 @@ def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
         other_state = replace(state, text=state.other, hidden=(), picked=())
         checkpoint = registry.get(state.checkpoint, state.precision)
         return [Side(scrub(state.text), state), Side(scrub(other_state.text), other_state, checkpoint)]
+    if state.against == "other settings":
+        other_state = with_other_settings(state)
+        checkpoint = registry.get(state.checkpoint, other_state.precision)
+        return [own, Side(f"{own.name}, {scrub(state.other)}", other_state, checkpoint)]
     names = [state.checkpoint, *split_names(state.other)]
     if state.against == "its training":
         names = training_series(registry, state)
@@ -96,6 +103,25 @@ def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
             checkpoint = registry.get(name, state.precision)
             sides.append(Side(registry.title(name), replace(state, checkpoint=name), checkpoint))
     return sides
+
+
+def with_other_settings(state: State) -> State:
+    """*state* with what its field `other` names, such as "pooling=mean, precision=fp32": settings of its view, by the
+    names that links have, and the precision. The values are checked where they are used. Raises ExplorerError for
+    another name."""
+    settings = [spec.name for spec in option_specs(VIEWS[state.view].analysis.Options) if not spec.option.by_page]
+    changed: dict[str, str] = {}
+    for part in BEFORE_NAME.split(state.other):
+        name, _, value = part.partition("=")
+        changed[name.strip()] = value.strip()
+    for name in changed:
+        if name not in (*settings, "precision"):
+            raise ExplorerError(
+                f"{VIEWS[state.view].title} has no setting {name!r:.60}. Name what differs, such as precision=fp32; "
+                f"wanted {', '.join((*settings, 'precision'))}."
+            )
+    precision = changed.pop("precision", state.precision)
+    return replace(state, precision=precision, options={**state.options, **changed})
 
 
 def own_index(sides: Sequence[Side]) -> int:

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text, Tokenizer
 
-COMPARISONS = ("", "random weights", "another checkpoint", "another text", "its training")
+COMPARISONS = ("", "random weights", "another checkpoint", "another text", "other settings", "its training")
+NAMED = ("another checkpoint", "another text", "other settings")  # with what the other side is
 SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_WORD = 500  # characters of a word to look for
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
@@ -29,12 +30,12 @@ class State:
     view: str = "fill-mask"
     options: Mapping[str, Any] = field(default_factory=dict)
     against: str = ""  # one of COMPARISONS: the kind of comparison
-    other: str = ""  # the other checkpoint or text
+    other: str = ""  # the other checkpoint, text or settings
 
     @property
     def compared(self) -> bool:
         """Whether the answer is compared with something that the state names."""
-        return bool(self.against) and (not self.against.startswith("another") or bool(self.other.strip()))
+        return bool(self.against) and (self.against not in NAMED or bool(self.other.strip()))
 
     @property
     def as_text(self) -> Text:

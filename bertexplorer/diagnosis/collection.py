@@ -118,15 +118,22 @@ class Searcher:
     """A collection as a checkpoint sees it: the vectors of its passages, computed once, and ranks by cosine."""
 
     def __init__(
-        self, checkpoint: Checkpoint, collection: Collection, prompt: str | None, passage_prompt: str | None
+        self,
+        checkpoint: Checkpoint,
+        collection: Collection,
+        prompt: str | None,
+        passage_prompt: str | None,
+        pooling: str = "own",
     ) -> None:
         """*prompt*, *passage_prompt*: the names of what stands before a query and a passage; None: as the files say.
+        *pooling*: how a text's vector is made, at the last layer.
         Tells `engine.progress` what the passages cost. Raises ExplorerError for a prompt that the files do not name,
         and for a text that cannot be read."""
         self.checkpoint = checkpoint
         self.collection = collection
         self.prompt = prompt
         self.passage_prompt = passage_prompt
+        self.pooling = pooling
         self.ties = tie_ranks(collection.passages)
         self.by_words = BM25(collection.passages)
         self.left_out = np.zeros(len(collection.passages), int)  # tokens of each passage that are not read
@@ -152,7 +159,7 @@ class Searcher:
     def vectors_of(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n d"]:
         """The vectors of these tokens, of length 1."""
         layer = self.checkpoint.config.num_layers
-        made = engine.kept_sentence_vectors(self.checkpoint, encodings, layer=layer, pooling="own")
+        made = engine.kept_sentence_vectors(self.checkpoint, encodings, layer=layer, pooling=self.pooling)
         return unit_vectors(made.numpy()).astype(np.float32)
 
     def vectors(self, texts: Sequence[str], prompt: str | None) -> Float[np.ndarray, "n d"]:

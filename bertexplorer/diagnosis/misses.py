@@ -230,7 +230,7 @@ class Doctor:
     def prompt(self) -> Undone | None:
         """Put another prompt before the query, or none: the one by which the passage ranks first."""
         searcher = self.searcher
-        trials: list[tuple[str, str | None, str]] = []  # a text, the name of a prompt, and what that undoes
+        trials: list[tuple[str, str | None, str]] = []  # the query, the name of its prompt, and what that undoes
         own = searcher.checkpoint.sentence_encoder or SentenceEncoder()
         in_use = own.prompt(searcher.prompt)
         for name, text in own.prompts.items():
@@ -240,12 +240,11 @@ class Doctor:
             trials.append((self.asked, "", f"without the prompt {in_use!r:.60}"))
         written = searcher.collection.written_prompt
         if written:
-            asked = self.asked.removeprefix(written)
-            trials.append((asked, searcher.prompt, "without what stands before every query"))
+            trials.append((self.asked.removeprefix(written), searcher.prompt, "without what stands before every query"))
 
         best = None
-        for text, name, what in trials:
-            query = searcher.vectors([text], name)[0]
+        for asked, prompt, what in trials:
+            query = searcher.vectors([asked], prompt)[0]
             rank = searcher.rank(query, self.wanted)
             if best is None or rank < best.rank:
                 best = Undone(rank, what)

@@ -59,6 +59,63 @@ def test_a_suite_follows_the_checkpoints_of_a_training(answerer: Answerer) -> No
     assert mark.steps == ["0", "10", "30", "100", "300", "1,000", "2,000", "2,927"]
 
 
+PAIR = State(
+    "The bank of the river.",
+    pair="The bank lends money.",
+    view="sentence-similarity",
+    options={**DEFAULTS["sentence-similarity"]},
+    against="other settings",
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "options", "precision"),
+    [
+        ("pooling=CLS", {"pooling": "CLS"}, "fp32"),
+        (" pooling = last four summed ,precision=bf16", {"pooling": "last four summed"}, "bf16"),
+        ("precision=bf16", {}, "bf16"),
+    ],
+)
+def test_the_same_view_with_other_settings(
+    typed: str, options: dict[str, str], precision: str, answerer: Answerer
+) -> None:
+    state = replace(PAIR, precision="fp32", other=typed)
+    comparison = answerer.answer(state).comparison
+    assert comparison is not None and comparison.figure and comparison.name == f"mini, {typed}"
+    alone = replace(state, against="", other="", options={**state.options, **options}, precision=precision)
+    ((_, result),) = comparison.others
+    wanted = answerer.analyse(answerer.registry.get("mini", precision), alone)
+    assert result.similarity == wanted.similarity
+    own = answerer.analyse(answerer.registry.get("mini", "fp32"), replace(state, against="", other=""))
+    assert own.similarity != wanted.similarity
+
+
+def test_a_value_may_have_commas() -> None:
+    state = State(
+        "", view="template", options={"words": "", "top": 5}, against="other settings", other="words=he, she, top=7"
+    )
+    assert compare.with_other_settings(state).options == {"words": "he, she", "top": "7"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("poling=CLS", "has no setting 'poling'. Name what differs"),
+        ("CLS", "has no setting 'CLS'"),
+        ("pooling=middle", "got 'middle'; wanted one of own, mean"),
+        ("precision=int4", "Precision 'int4' is not known"),
+        ("lines=abc", "has no setting 'lines'"),  # the page sets it
+    ],
+)
+def test_other_settings_that_do_not_exist_are_said(typed: str, words: str, answerer: Answerer) -> None:
+    comparison = answerer.answer(replace(PAIR, other=typed)).comparison
+    assert comparison is not None and comparison.figure is None and words in comparison.said
+
+
+def test_without_settings_there_is_no_comparison(answerer: Answerer) -> None:
+    assert answerer.answer(replace(PAIR, other=" ")).comparison is None
+
+
 def test_several_named_checkpoints_are_compared(answerer: Answerer) -> None:
     options = {**SUITE.options, "most": 20}  # with fewer cases no difference is beyond chance
     state = replace(SUITE, options=options, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from bertexplorer.answers.bootstrap import Interval, interval
 from bertexplorer.answers.uploads import check_given
-from bertexplorer.answers.vectors import NO_PROMPT, prompt_name
+from bertexplorer.answers.vectors import NO_PROMPT, OWN_INFO, Pooling, departure, own_or_mean, prompt_name
 from bertexplorer.diagnosis.collection import Collection, Searcher, read_collection
 from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss, explain
 from bertexplorer.engine import progress
@@ -42,6 +42,7 @@ class Options:
         "a handbook with faults"
     )
     top: Annotated[int, Option("Found means among the first", 1, 100)] = 3
+    pooling: Annotated[Pooling, Option("A text's vector", info=OWN_INFO)] = "own"
     prompt: Annotated[str, Option("Prompt of a query", info=f"a name in the checkpoint's files, or {NO_PROMPT}")] = ""
     passage_prompt: Annotated[str, Option("Prompt of a passage", info="empty: as the files say")] = ""
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in collection", by_page=True)] = ""
@@ -69,6 +70,7 @@ class NotFound:
     misses: tuple[Miss, ...]  # the first EXPLAINED, in the order of the queries
     metrics: tuple[Metric, ...]
     cut: int  # passages of which some tokens are not read
+    departure: str  # how the vectors depart from the checkpoint's own
 
     @property
     def found(self) -> int:
@@ -92,7 +94,14 @@ def run(
     check_given("rows", options.rows, rows)
     readable, _ = split_readable(rows or rows_of(options.set))
     collection = read_collection(readable)
-    searcher = Searcher(checkpoint, collection, prompt_name(options.prompt), prompt_name(options.passage_prompt))
+    pooling = own_or_mean(checkpoint, options.pooling)
+    searcher = Searcher(
+        checkpoint,
+        collection,
+        prompt=prompt_name(options.prompt),
+        passage_prompt=prompt_name(options.passage_prompt),
+        pooling=pooling,
+    )
 
     # 1. Where each query finds what answers it, by vectors and by words. Of an order, its beginning is kept.
     ranks: list[int] = []
@@ -131,6 +140,7 @@ def run(
         misses=tuple(misses),
         metrics=measure(collection, orders, orders_by_words, options.top),
         cut=int((searcher.left_out > 0).sum()),
+        departure=departure(checkpoint, pooling, checkpoint.config.num_layers, lengths=False),
     )
 
 

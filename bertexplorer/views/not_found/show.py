@@ -8,7 +8,7 @@ import numpy as np
 
 from bertexplorer.answers.bootstrap import compare_paired
 from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Tick, Tone, key
-from bertexplorer.charts.style import clip, count, join_names, percent
+from bertexplorer.charts.style import clip, count, join_names, percent, points
 from bertexplorer.diagnosis.misses import CAUSES, UNEXPLAINED, Miss
 from bertexplorer.views.not_found.compute import NEAREST, NotFound
 from bertexplorer.views.rows import unusable_note, unusable_rows
@@ -57,6 +57,7 @@ VIEW = View(
     text=False,
 )
 
+FOUND = "found here"  # the cause of a row that only another side misses
 SAID = {  # of a miss
     "cut": "the part that would be found is not read",
     "long": "in parts it would be found",
@@ -111,6 +112,8 @@ def say(result: NotFound) -> str:
         sentences.append(f"{count(result.cut, 'passage')} cannot be read whole.")
     if result.collection.written_prompt:
         sentences.append(f"Before every query stands “{result.collection.written_prompt.strip():.100}”.")
+    if result.departure:
+        sentences.append(result.departure)
     if result.collection.columns_said:
         sentences.append(result.collection.columns_said)
     if result.collection.unusable:
@@ -129,17 +132,24 @@ def compare(first: NotFound, second: NotFound) -> str:
     shared = []
     for ours, theirs in zip(first.nearest, second.nearest, strict=True):
         shared.append(len(set(ours) & set(theirs)) / len(ours))
+    low, high = paired.interval
     return (
         f"Only the first finds {paired.only_first:,} of the {len(first.ranks):,} answers, only the second "
-        f"{paired.only_second:,}: {paired.verdict('finds more')}. Of the first {NEAREST} passages they "
-        f"share {percent(float(np.mean(shared)))} on average."
+        f"{paired.only_second:,}: {paired.verdict('finds more')}. The difference is {points(paired.difference)} points "
+        f"(95 % interval {points(low)} to {points(high)}). Of the first {NEAREST} passages they share "
+        f"{percent(float(np.mean(shared)))} on average."
     )
 
 
 def cases(result: NotFound, *others: NotFound) -> dict[str, Any]:
-    """The table of misses, with the rank that each of the *others* gives the answer. A press compares query and
-    passage."""
-    rows = [row(result, miss, others) for miss in result.misses]
+    """The table of misses, with the rank that each of the *others* gives the answer; those of the others alone come
+    last. A press compares query and passage."""
+    comparable = [other for other in others if other.collection == result.collection]
+    rows = [row(result, miss.query, others, miss) for miss in result.misses]
+    for query, rank in enumerate(result.ranks):
+        found_here_alone = any(other.ranks[query] > other.top for other in comparable) and rank <= result.top
+        if found_here_alone:
+            rows.append(row(result, query, others))
     return {
         "rows": rows,
         "score": "the rank of the passage, 1 the first",
@@ -149,30 +159,42 @@ def cases(result: NotFound, *others: NotFound) -> dict[str, Any]:
     }
 
 
-def row(result: NotFound, miss: Miss, others: tuple[NotFound, ...]) -> dict[str, Any]:
-    """A row of the table: a miss, with the rank that the *others* give its passage if they searched the same
-    collection."""
-    query = result.collection.queries[miss.query]
-    passage = result.collection.passages[miss.passage]
+def row(result: NotFound, query: int, others: tuple[NotFound, ...], miss: Miss | None = None) -> dict[str, Any]:
+    """A row of the table, with the rank that the *others* give the passage if they searched the same collection.
+    *miss*: None for a query that only another misses."""
+    asked = result.collection.queries[query]
     prompt = result.collection.written_prompt
-    shown = f"… {query.removeprefix(prompt)}" if prompt else query
-    undone = f"rank {miss.after:,}: {miss.what}" if miss.what else ""
+    shown = f"… {asked.removeprefix(prompt)}" if prompt else asked
+    if miss:
+        passage, cause, what, rank = miss.passage, miss.cause, miss.what, miss.rank
+        undone = f"rank {miss.after:,}: {what}" if what else ""
+    else:
+        passage, cause, undone, rank = answer_of(result, query), FOUND, "", result.ranks[query]
+    text = result.collection.passages[passage]
     theirs: list[dict[str, Any] | None] = []
     for other in others:
-        rank = other.ranks[miss.query] if other.collection == result.collection else 0
-        if rank:
-            theirs.append({"answer": f"rank {rank:,}", "right": rank <= other.top, "score": float(rank)})
+        their_rank = other.ranks[query] if other.collection == result.collection else 0
+        if their_rank:
+            is_right = their_rank <= other.top
+            theirs.append({"answer": f"rank {their_rank:,}", "right": is_right, "score": float(their_rank)})
         else:
             theirs.append(None)
     return {
-        "line": miss.query + 1,
-        "category": miss.cause,
-        "texts": (clip(shown, 120), clip(passage, 120)),
-        "wanted": miss.cause,
+        "line": query + 1,
+        "category": cause,
+        "texts": (clip(shown, 120), clip(text, 120)),
+        "wanted": cause,
         "answer": undone,
         "right": None,
-        "score": float(miss.rank),
+        "score": float(rank),
         "rank": None,
         "others": theirs,
-        "state": {"view": "sentence-similarity", "text": query, "pair": passage},
+        "state": {"view": "sentence-similarity", "text": asked, "pair": text},
     }
+
+
+def answer_of(result: NotFound, query: int) -> int:
+    """The nearest passage that answers *query*, which is found."""
+    relevant = result.collection.relevant[query]
+    near = [passage for passage in result.nearest[query] if passage in relevant]
+    return near[0] if near else next(iter(relevant))

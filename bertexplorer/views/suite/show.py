@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bertexplorer.charts import confusion
 from bertexplorer.charts.marks import Bar, Bars, Figure, Line, Lines, Mark, Panel, Rule, TextLines, Tick, Tone, key
-from bertexplorer.charts.style import clip, join_names, quote, share as format_share, signed
+from bertexplorer.charts.style import clip, join_names, points, quote, share as format_share
 from bertexplorer.views.suite.compute import FEW, Share, Suite, confusion_matrix
 from bertexplorer.views.suite.paired import PairedTest, paired_test, paired_tests, right_by_case
 from bertexplorer.views.suite.table import cases as cases, remarks
@@ -213,11 +213,6 @@ def say_test(test: PairedTest, unit: str) -> str:
         f"{test.comparison.only_first:,} count towards the first share alone, {test.comparison.only_second:,} towards "
         "the second alone."
     )
-
-
-def points(share: float) -> str:
-    """A difference of shares in per cent points."""
-    return signed(100 * share, 1)
 
 
 def format_p(p: float) -> str:

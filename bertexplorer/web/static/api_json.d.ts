@@ -11,7 +11,7 @@ export interface ViewQuestion {
     picked?: string;
     checkpoint?: string;
     precision?: "auto" | "fp32" | "bf16";
-    against?: "" | "random weights" | "another checkpoint" | "another text" | "its training";
+    against?: "" | "random weights" | "another checkpoint" | "another text" | "other settings" | "its training";
     other?: string;
     options?: Record<string, any>; // Settings of the view, as GET /api/v1/page lists them.
   };

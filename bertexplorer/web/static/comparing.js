@@ -1,6 +1,7 @@
-// <bx-comparing>: what the answer is compared with, and the checkpoint or text that this needs. Fires "against" with the
+// <bx-comparing>: what the answer is compared with, and the checkpoint, text or settings that this needs. Fires "against" with the
 // comparison that is chosen, "other" with what is typed beside it, and "ask" when that is whole.
 import { grow, h, onEnter } from "./kit.js";
+import { joinNames } from "./site/wording.js";
 
 /** @import { View } from "./types.d.ts" */
 /** @typedef {{ against: string, other: string }} Compared */
@@ -12,6 +13,10 @@ const OTHER = {
     hint: "Type the name of the other checkpoint, such as tiny, and press Enter.",
   },
   "another text": { label: "The other text", hint: "Type the other text, and press Enter." },
+  "other settings": {
+    label: "Settings that differ",
+    hint: "Type what differs, such as precision=fp32, and press Enter.",
+  },
 };
 const SEVERAL = "Several may be given, with commas between them.";
 
@@ -21,7 +26,11 @@ const SEVERAL = "Several may be given, with commas between them.";
 export function hint({ against, other }, view) {
   if (!(against in OTHER) || other.trim()) return "";
   const { hint } = OTHER[against];
-  return against === "another checkpoint" && view.several ? `${hint} ${SEVERAL}` : hint;
+  if (against === "another checkpoint" && view.several) return `${hint} ${SEVERAL}`;
+  if (against === "other settings" && view.settings.length) {
+    return `${hint} This view has ${joinNames(view.settings.map(({ name }) => name))}.`;
+  }
+  return hint;
 }
 
 /** The names of the checkpoints of *compared*.

@@ -23,6 +23,7 @@ HAND = NotFound(
     misses=(Miss(0, 0, 3, 1, "words", 1, f"by {EVIL}"), Miss(2, 2, 4, 1, UNEXPLAINED, 4, "")),
     metrics=tuple(Metric(name, 0.5, Interval(0.25, 0.75), 0.125) for name in ("found in 1", "MRR@10", "nDCG@10")),
     cut=2,
+    departure="",
 )
 
 
@@ -48,6 +49,7 @@ def test_the_sentence_counts_and_says_what_was_left_out() -> None:
         "line 7 has no passage",
     ):
         assert words in said
+    assert figure.say(replace(HAND, departure="It departs.")).endswith("It departs.")
     assert "The first 1 misses were examined" in figure.say(replace(HAND, misses=HAND.misses[:1]))
 
 
@@ -59,9 +61,19 @@ def test_the_table_has_the_ranks_of_other_checkpoints() -> None:
     assert second["others"][0]["right"] is False and second["answer"] == ""
 
 
+def test_the_table_has_what_another_side_alone_misses() -> None:
+    other = replace(HAND, ranks=(3, 2, 4))
+    *misses, alone = figure.cases(HAND, other)["rows"]
+    assert len(misses) == 2
+    assert (alone["line"], alone["category"], alone["texts"], alone["score"]) == (2, "found here", ("b", "q"), 1.0)
+    assert alone["others"] == [{"answer": "rank 2", "right": False, "score": 2.0}]
+    assert len(figure.cases(HAND, replace(HAND, ranks=(3, 1, 9)))["rows"]) == 2
+
+
 def test_two_checkpoints_are_compared_query_by_query() -> None:
     said = figure.compare(HAND, replace(HAND, ranks=(1, 2, 4), nearest=((1, 3, 0), (1, 0, 2), (2, 3, 1))))
     assert "Only the first finds 1 of the 3 answers, only the second 1: that may be chance" in said and "89 %" in said
     many = replace(HAND, collection=replace(COLLECTION, queries=("a",) * 20), ranks=(9,) * 20, nearest=((0,),) * 20)
     assert "the second finds more" in figure.compare(many, replace(many, ranks=(1,) * 20))
+    assert "The difference is +100.0 points (95 % interval" in figure.compare(many, replace(many, ranks=(1,) * 20))
     assert figure.compare(HAND, replace(HAND, top=2)) == ""

@@ -127,7 +127,7 @@ export class Answers {
       return {
         name: state.against,
         ours,
-        said: "A site compares texts. For checkpoints and random weights, install the explorer.",
+        said: "A site compares texts. For checkpoints, settings and random weights, install the explorer.",
         figure: null,
         difference: null,
       };

@@ -3,7 +3,13 @@ import { readSpans, writeSpans } from "../spans.js";
 
 /** @import { Page } from "../types.d.ts" */
 
-const COMPARISONS = ["random weights", "another checkpoint", "another text", "its training"];
+const COMPARISONS = [
+  "random weights",
+  "another checkpoint",
+  "another text",
+  "other settings",
+  "its training",
+];
 
 /** What the query *link* says beside settings. *known*: whether it names a view that there is; *options*: those of the example that
  *  fills in for a text, if the link has none.
