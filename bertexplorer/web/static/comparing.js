@@ -27,8 +27,9 @@ export function hint({ against, other }, view) {
   if (!(against in OTHER) || other.trim()) return "";
   const { hint } = OTHER[against];
   if (against === "another checkpoint" && view.several) return `${hint} ${SEVERAL}`;
-  if (against === "other settings" && view.settings.length) {
-    return `${hint} This view has ${joinNames(view.settings.map(({ name }) => name))}.`;
+  if (against === "other settings") {
+    const names = view.settings.filter((one) => !one.by_page).map((one) => one.name);
+    return names.length ? `${hint} This view has ${joinNames(names)}.` : hint;
   }
   return hint;
 }
