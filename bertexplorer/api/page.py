@@ -40,6 +40,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "note": view.note,
         "press": view.chips,
         "upload": view.upload or "",
+        "built_in": view.first if view.upload else "",
         "as_run": analysis.can_run(view),
         "text": view.text,
         "checkpoint": view.checkpoint,

@@ -117,6 +117,7 @@ class ViewModel(BaseModel):
     press: Chips = Field(description="What a press on a chip of its text does; empty: nothing.")
     as_run: bool = Field(description="Whether POST /suites/view computes it as a run.")
     upload: str = Field(description="The kind of file that it reads: lines, rows, vectors or nothing.")
+    built_in: str = Field(description="What chooses something built in, which a file replaces; empty: nothing.")
     text: bool = Field(description="Whether it uses the text.")
     checkpoint: str = Field(description="The checkpoint that it opens with; empty: the page's own.")
     several: bool = Field(description="Whether one figure compares any number of checkpoints.")

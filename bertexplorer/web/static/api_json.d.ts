@@ -162,6 +162,7 @@ export interface View {
   press: "hide" | "pick" | ""; // What a press on a chip of its text does; empty: nothing.
   as_run: boolean; // Whether POST /suites/view computes it as a run.
   upload: string; // The kind of file that it reads: lines, rows, vectors or nothing.
+  built_in: string; // What chooses something built in, which a file replaces; empty: nothing.
   text: boolean; // Whether it uses the text.
   checkpoint: string; // The checkpoint that it opens with; empty: the page's own.
   several: boolean; // Whether one figure compares any number of checkpoints.

@@ -22,16 +22,13 @@ export const settingsInQuery = (query, defaults) =>
       .map(([name, usual]) => [name, READERS[typeof usual](query.get(name) ?? "")]),
   );
 
-const BUILT_IN = ["set", "suite", "task", "planted"]; // the settings that choose rows or texts of the app, which a file replaces
-
 /** The *options* as the form of *view* shows them: while a file is in use, nothing built in is chosen.
  *  @param {View} view
  *  @param {Record<string, any>} options
  *  @returns {Record<string, any>} */
 export function shownOptions(view, options) {
   if (!view.upload || !options[view.upload]) return options;
-  const chosen = Object.keys(options).filter((name) => BUILT_IN.includes(name));
-  return { ...options, ...Object.fromEntries(chosen.map((name) => [name, null])) };
+  return view.built_in ? { ...options, [view.built_in]: null } : options;
 }
 
 /** The *options* of *view* with another *value* of the setting *name*. Choosing something built in stops using the file.
@@ -41,6 +38,6 @@ export function shownOptions(view, options) {
  *  @param {any} value
  *  @returns {Record<string, any>} */
 export function withSetting(view, options, name, value) {
-  const leaves = view.upload && BUILT_IN.includes(name);
+  const leaves = view.upload && name === view.built_in;
   return { ...options, ...(leaves ? { [view.upload]: "" } : {}), [name]: value };
 }
