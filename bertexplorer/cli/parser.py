@@ -206,7 +206,10 @@ def add_site(commands: Any) -> None:
         help="the views to offer, such as attention, besides those that its lessons show; without it, all",
     )
     site.add_argument(
-        "--lessons", nargs="*", metavar="LESSON", help="the lessons to offer, such as welcome, or none; without it, all"
+        "--lessons",
+        nargs="*",
+        metavar="LESSON",
+        help="the lessons to offer, such as welcome; with no name after it, no lesson; without it, all",
     )
 
 
