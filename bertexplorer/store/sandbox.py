@@ -35,7 +35,9 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     path = f"{function.__module__}:{function.__qualname__}"
     limits = [str(megabytes), str(disk), f"{seconds:.0f}"]
     command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, *limits]
-    variables = {name: os.environ[name] for name in ESSENTIAL_VARIABLES if name in os.environ} if disk else os.environ
+    variables = dict(os.environ)
+    if disk:
+        variables = {name: value for name, value in os.environ.items() if name in ESSENTIAL_VARIABLES}
     try:
         process = subprocess.run(
             command,
