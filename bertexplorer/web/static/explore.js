@@ -49,6 +49,7 @@ const box = (id, label, heard) =>
     }),
   );
 const HEADS = "attention"; // the view whose heads can be saved all at once
+const address = (content, type) => URL.createObjectURL(new Blob([content], { type }));
 
 class Explore extends Panel {
   /** @type {Own} */
@@ -69,30 +70,23 @@ class Explore extends Panel {
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views, schema.doors, [classDoor(schema.site), teachDoor()]);
     this.picker.draw(schema.precisions, schema.site && !schema.several, schema.site);
+    // 1. What the address names: a view, a text and a checkpoint.
+    const { opening, views } = schema;
     const query = new URLSearchParams(location.search);
     const asked = query.get("view") ?? "";
-    const view = Object.hasOwn(schema.views, asked) ? asked : schema.opening.view;
-    const text =
-      query.get("text") ??
-      ((view !== schema.opening.view && schema.views[view].examples[0].text) ||
-        schema.opening.text);
-    const named = query.get("checkpoint"),
-      borrowed = named && named === schema.views[view].checkpoint;
-    this.own = new Own(
-      schema,
-      borrowed ? schema.opening.checkpoint : (named ?? schema.opening.checkpoint),
-    );
+    const view = Object.hasOwn(views, asked) ? asked : opening.view;
+    const example = view === opening.view ? "" : views[view].examples[0].text;
+    const text = query.get("text") ?? (example || opening.text);
+    const named = query.get("checkpoint");
+    const isBorrowed = named && named === views[view].checkpoint; // the view's, in place of the person's own
+    this.own = new Own(schema, isBorrowed ? opening.checkpoint : (named ?? opening.checkpoint));
     if (history.state?.kept) this.own.kept = history.state.kept; // the page was loaded again
-    this.state = new State(
-      schema.views,
-      { ...schema.opening, view, text },
-      (what) => this.#show(what),
-      { beside: this.own },
-    );
-    // until the answer arrives
-    this.state.keep({
-      options: { ...this.state.now.options, ...settingsInQuery(query, this.state.defaults(view)) },
+    // 2. What is shown until the answer arrives.
+    this.state = new State(views, { ...opening, view, text }, (what) => this.#show(what), {
+      beside: this.own,
     });
+    const settings = settingsInQuery(query, this.state.defaults(view));
+    this.state.keep({ options: { ...this.state.now.options, ...settings } });
     this.#fill();
     const typed = [text, this.state.now.pair || query.get("pair")].filter(Boolean);
     this.strip.expect(
@@ -100,15 +94,16 @@ class Explore extends Panel {
       this.view.press,
     );
     this.picker.show(this.state.now, null);
+    // 3. The answer.
     this.state.open(location.search);
   }
 
   /** Whether the link opens in this browser only, as it names one of its owner's runs. */
   get #private() {
     const { checkpoint, against, other } = this.state.now;
-    return [checkpoint, ...(against === "another checkpoint" ? other.split(",") : [])].some(
-      (name) => name.trim().startsWith("run:"),
-    );
+    const names = [checkpoint];
+    if (against === "another checkpoint") names.push(...other.split(","));
+    return names.some((name) => name.trim().startsWith("run:"));
   }
 
   get view() {
@@ -363,20 +358,21 @@ class Explore extends Panel {
 
   /** The next example of the view, or the one before it. */
   #nextExample(by) {
-    const examples = this.#examples,
-      { view, text } = this.state.now,
-      shown = examples.findIndex((one) => one.text === text);
-    const at = this.at?.view === view ? this.at.number : shown,
-      count = examples.length;
-    const number = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
-    this.#example(examples[number]);
+    const { view, text } = this.state.now;
+    const examples = this.#examples;
+    const count = examples.length;
+    const shown = examples.findIndex((one) => one.text === text);
+    const at = this.at?.view === view ? this.at.number : shown;
+    let next = by > 0 ? 0 : count - 1; // unless one is shown
+    if (at >= 0) next = (at + by + count) % count;
+    this.#example(examples[next]);
   }
 
   /** The view after this one, or before it, in the order of the page; the text stays. */
   #nextView(by) {
-    const names = Object.keys(this.schema.views),
-      view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
-    this.#openView(view);
+    const names = Object.keys(this.schema.views);
+    const next = (names.indexOf(this.state.now.view) + by + names.length) % names.length;
+    this.#openView(names[next]);
   }
 
   #example(example) {
@@ -435,16 +431,12 @@ class Explore extends Panel {
   /** Begin a run, and say where it is. */
   async #queue(place, body) {
     const { status, answer } = await ask(place, { body }).catch(unanswered);
-    this.stage.tell(
-      status === 202
-        ? [
-            "The run is in the list on the page ",
-            h("a", { href: `train?run=${answer.id}` }, "Train"),
-            ".",
-          ]
-        : answer.detail,
-      status === 202 ? "busy" : "error",
-    );
+    if (status !== 202) {
+      this.stage.tell(answer.detail);
+      return;
+    }
+    const link = h("a", { href: `train?run=${answer.id}` }, "Train");
+    this.stage.tell(["The run is in the list on the page ", link, "."], "busy");
   }
 
   /** Add what the text or the checkpoint lacks. */
@@ -470,16 +462,15 @@ class Explore extends Panel {
       this.last?.isConnected && this.last.offsetParent
         ? this.last
         : this.text.querySelector("textarea");
-    const before = field.value.slice(0, field.selectionStart),
-      after = field.value.slice(field.selectionEnd);
-    const mask =
-      (before && !/\s$/.test(before) ? " " : "") +
-      "[MASK]" +
-      (after && !/^[\s.,;:!?]/.test(after) ? " " : "");
-    field.value = before + mask + after;
+    const before = field.value.slice(0, field.selectionStart);
+    const after = field.value.slice(field.selectionEnd);
+    const lead = before && !/\s$/.test(before) ? " " : "";
+    const trail = after && !/^[\s.,;:!?]/.test(after) ? " " : "";
+    const written = `${before}${lead}[MASK]${trail}`;
+    field.value = written + after;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.focus();
-    field.setSelectionRange(before.length + mask.length, before.length + mask.length);
+    field.setSelectionRange(written.length, written.length);
   }
 
   async #upload() {
@@ -558,6 +549,7 @@ class Explore extends Panel {
     button.disabled = false;
   }
 
+  /** Export what is shown. *button*: says for a moment how it went. */
   async #export(kind, button) {
     const label = (button.dataset.label ??= button.textContent); // also while it says something else
     const say = (words) => {
@@ -566,54 +558,60 @@ class Explore extends Panel {
         button.textContent = label;
       }, SHOWN_MS);
     };
-    const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
-    if (kind === "link") {
-      try {
-        await navigator.clipboard.writeText(location.href);
-        say("Copied");
-      } catch {
-        prompt("Copy this link", location.href);
-      }
-      if (this.#private) this.stage.tell(PRIVATE, "busy");
-    } else if (["html", "png", "svg"].includes(kind)) {
-      const { state, document: source, receipt } = this.#answer,
-        { figure, clientWidth: shown } = this.stage.figure,
-        { view } = this;
-      const old = this.getAttribute("aria-busy") === "true"; // the figure is of another state
-      if (old || !(source || figure)) say("Nothing to save");
-      else if (source) save(`${state.view}.html`, blob(source, "text/html"));
-      else if (kind === "html") {
-        const { stage, strip } = this,
-          link = location.href,
-          rows = ask("view/csv", { body: { state } });
-        await saveView(
-          view,
-          { stage, answer: { ...this.#answer, words: strip.words } },
-          rows,
-          link,
-          this.#private ? PRIVATE : "",
-        );
-      } else {
-        const above = [state.text, state.pair, ...this.strip.words].filter(Boolean),
-          figures = figuresOf(this.#answer),
-          below = [view.note, receipt.whole];
-        save(
-          `${state.view}.${kind}`,
-          await picture(kind, { figures, shown, question: view.question, above, below }),
-        );
-      }
-    } else {
-      const { status, answer } = await ask(`view/${kind}`, {
-        body: { state: this.state.now, counted_in: this.state.counted },
-      });
-      if (status === 200) save(answer.name, blob(answer.content, "text/plain;charset=utf-8"));
-      else
-        this.stage.tell(
-          `There is nothing to export yet. ${answer.detail}`,
-          "error",
-          answer.missing,
-        );
+    if (kind === "link") await this.#copyLink(say);
+    else if (["html", "png", "svg"].includes(kind)) await this.#saveFigure(kind, say);
+    else await this.#saveRows(kind);
+  }
+
+  async #copyLink(say) {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("Copied");
+    } catch {
+      prompt("Copy this link", location.href);
     }
+    if (this.#private) this.stage.tell(PRIVATE, "busy");
+  }
+
+  /** Save the figure: as a page, or as an image. One that is a page itself is saved as it is. */
+  async #saveFigure(kind, say) {
+    const { state, document: source, receipt } = this.#answer;
+    const { figure, clientWidth: shown } = this.stage.figure;
+    const isOld = this.getAttribute("aria-busy") === "true"; // the figure is of another state
+    if (isOld || !(source || figure)) {
+      say("Nothing to save");
+      return;
+    }
+    if (source) {
+      save(`${state.view}.html`, address(source, "text/html"));
+      return;
+    }
+    if (kind === "html") {
+      const answer = { ...this.#answer, words: this.strip.words };
+      const link = location.href;
+      const rows = ask("view/csv", { body: { state } });
+      const remark = this.#private ? PRIVATE : "";
+      await saveView(this.view, { stage: this.stage, answer }, rows, link, remark);
+      return;
+    }
+    const { question, note } = this.view;
+    const above = [state.text, state.pair, ...this.strip.words].filter(Boolean);
+    const below = [note, receipt.whole];
+    const figures = figuresOf(this.#answer);
+    const image = await picture(kind, { figures, shown, question, above, below });
+    save(`${state.view}.${kind}`, image);
+  }
+
+  /** Save the rows, or the program that computes them again, as the server writes them. */
+  async #saveRows(kind) {
+    const body = { state: this.state.now, counted_in: this.state.counted };
+    const { status, answer } = await ask(`view/${kind}`, { body });
+    if (status === 200) {
+      save(answer.name, address(answer.content, "text/plain;charset=utf-8"));
+      return;
+    }
+    const words = `There is nothing to export yet. ${answer.detail}`;
+    this.stage.tell(words, "error", answer.missing);
   }
 
   // Display.
@@ -644,9 +642,9 @@ class Explore extends Panel {
       else this.#useDefault(answer.detail);
       return;
     }
-    const { against, other } = this.state.now,
-      hint = other.trim() ? "" : this.#hintOf(against);
     if (answer.state) this.#tellWhatStandsIn();
+    const { against, other } = this.state.now;
+    const hint = other.trim() ? "" : this.#hintOf(against);
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
     else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
@@ -684,15 +682,16 @@ class Explore extends Panel {
       this.#use(name);
     };
     const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use });
-    const [words, buttons] = note ?? ["", []];
+    if (!note) {
+      this.standIn.replaceChildren();
+      return;
+    }
+    const [words, buttons] = note;
     const presses = buttons.map(([label, onclick]) =>
       h("button", { type: "button", onclick }, label),
     );
-    this.standIn.replaceChildren(
-      ...(note
-        ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)]
-        : []),
-    );
+    const look = { class: "message busy stand-in", dir: "auto" };
+    this.standIn.replaceChildren(h("p", look, h("span", {}, words), presses));
   }
 
   /** There is no answer to this state: remove the one of before, and what can be done with an answer. */
@@ -723,15 +722,14 @@ class Explore extends Panel {
     const { series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
-      one.parentElement.hidden =
-        (one.value === "another text" && !view.text) ||
-        (one.value === "its training" && !(view.several && series.length > 1));
+      const lacksText = one.value === "another text" && !view.text;
+      const lacksTraining = one.value === "its training" && !(view.several && series.length > 1);
+      one.parentElement.hidden = lacksText || lacksTraining;
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.showSettings(view, this.#answer.checkpoint);
-    this.audit.hidden =
-      !((now.options.lines || now.options.rows) && "audit" in this.schema.views) ||
-      now.view === "audit";
+    const hasUpload = now.options.lines || now.options.rows;
+    this.audit.hidden = !hasUpload || !("audit" in this.schema.views) || now.view === "audit";
     this.moment.show(series, now.checkpoint);
     teach(this.teaching, this.schema, this.state);
     const offered = this.#examples;
@@ -740,9 +738,8 @@ class Explore extends Panel {
     });
     const file = view.upload && now.options[view.upload];
     this.uploaded.hidden = !file;
-    this.inUse.textContent = ["Your file", this.#fileNames.get(file), "is in use."]
-      .filter(Boolean)
-      .join(" ");
+    const name = this.#fileNames.get(file);
+    this.inUse.textContent = name ? `Your file ${name} is in use.` : "Your file is in use.";
     this.stage.aside.hidden = !view.as_run || !now.options.rows;
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
