@@ -224,26 +224,7 @@ def list_files(
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi(token=token)
-
-    def files_at(ref: str | None) -> Listing:
-        info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
-        files = {file.rfilename: file for file in info.siblings or []}
-        sizes = {name: file.size or 0 for name, file in files.items()}
-        blobs = {name: files[name].blob_id for name in weight_files(sizes, PICKLED)}
-        return Listing(commit=str(info.sha), sizes=sizes, pickled_blobs=blobs)
-
-    def converted(original: Listing) -> Listing | None:
-        for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
-            if request.author != CONVERTER or request.status not in ("open", "merged"):
-                continue
-            listing = files_at(f"refs/pr/{request.num}")
-            blobs = listing.pickled_blobs  # of the weights that were converted
-            same = all(blobs.get(name, blob) == blob for name, blob in original.pickled_blobs.items())
-            if same and weight_files(listing.sizes, SAFETENSORS):
-                return listing
-        return None
-
-    listing = files_at(revision or None)
+    listing = files_at(api, repo, revision or None, timeout_s)
     if revision:
         return revision, listing
     if weight_files(listing.sizes, SAFETENSORS):
@@ -252,10 +233,33 @@ def list_files(
     if pickles:
         ignored.append(TimeoutError)
     with suppress(*ignored):
-        conversion = in_background(converted, listing).result(0.8 * timeout_s)  # the call itself has no limit in time
+        search = in_background(find_conversion, api, repo, listing, timeout_s)  # which has no limit in time itself
+        conversion = search.result(0.8 * timeout_s)
         if conversion is not None:
             return CONVERTED, conversion
     return "main", listing
+
+
+def files_at(api: Any, repo: str, ref: str | None, timeout_s: float) -> Listing:
+    """The files of *repo* at *ref*, a branch, a tag, a commit or a pull request; None: its main branch."""
+    info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
+    files = {file.rfilename: file for file in info.siblings or []}
+    sizes = {name: file.size or 0 for name, file in files.items()}
+    blobs = {name: files[name].blob_id for name in weight_files(sizes, PICKLED)}
+    return Listing(commit=str(info.sha), sizes=sizes, pickled_blobs=blobs)
+
+
+def find_conversion(api: Any, repo: str, original: Listing, timeout_s: float) -> Listing | None:
+    """The files of the pull request in which the hub's own account converted the weights of *original*, if any."""
+    for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
+        if request.author != CONVERTER or request.status not in ("open", "merged"):
+            continue
+        listing = files_at(api, repo, f"refs/pr/{request.num}", timeout_s)
+        blobs = listing.pickled_blobs  # of the weights that were converted
+        same = all(blobs.get(name, blob) == blob for name, blob in original.pickled_blobs.items())
+        if same and weight_files(listing.sizes, SAFETENSORS):
+            return listing
+    return None
 
 
 def check_family(repo: str, commit: str, token: Literal[False] | None) -> None:
@@ -342,9 +346,9 @@ def progress_of(transfer: "Future[None]", folder: Path, total: float) -> Iterato
         try:
             transfer.result(POLL_S)
         except TimeoutError:
-            if transfer.done():
+            if transfer.done():  # the error is its own
                 raise
-            new_bytes = max(bytes_below(folder / "blobs") - before, 0)
+            new_bytes = max(bytes_below(folder / "blobs") - before, 0)  # a file may have been deleted
             yield Progress(min(new_bytes / 1e6, total), total)
         else:
             yield Progress(total, total)

@@ -96,13 +96,14 @@ class Uploads(Generic[T]):
             folder.mkdir(parents=True, exist_ok=True)
             summary = self.write(content, filename, partial)
             partial.replace(target)
-            for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MAX_UPLOADS]:
+            by_age = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for old in by_age[:-MAX_UPLOADS]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             reason = describe(error)
             raise ExplorerError(f"The {self.what} cannot be saved on the server: {reason}. Make room there.") from error
         finally:
-            with suppress(OSError):
+            with suppress(OSError):  # it has its name, or was never written
                 partial.unlink()
         return key, summary
 
