@@ -20,6 +20,7 @@ class CheckpointRouter(RequestRouter):
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
     ) -> list[list[RunningReplica]]:
+        """The replicas in the order in which Serve tries them, each in a list of its own."""
         # 1. Which replicas live.
         replicas = {replica.replica_id.unique_id: replica for replica in candidate_replicas}
         if dead := set(routing.replica_stats.live) - replicas.keys():

@@ -62,8 +62,12 @@ class RunActor:
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
+        """Compute the run to its end, and note how it ended."""
         try:
-            self.exit_code = self.run_synced() if self.url else self.start_process().wait()
+            if self.url:
+                self.exit_code = self.run_synced()
+            else:
+                self.exit_code = self.start_process().wait()
         except Exception as error:  # of the disk, the storage or what it contains; the server reports it
             self.error = f"It could not be started: {describe(error)}"
             self.exit_code = START_FAILED

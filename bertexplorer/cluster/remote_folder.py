@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bertexplorer.errors import describe
 from bertexplorer.training.checkpointing import MANIFEST, digest
@@ -80,11 +80,13 @@ class RemoteFolder:
         self.state_name = ""  # of the state that was last written or read
         self.states: list[FolderState] = []  # the last ones that were written or read, the newest last
         self.digests: dict[str, tuple[int, int, str]] = {}  # path -> size, mtime in ns, sha256
-        options: dict[str, Any] = {"auto_mkdir": True} if self.url.startswith(("file:", "local:")) else {}
+        options = {"use_listings_cache": False}
+        if self.url.startswith(("file:", "local:")):
+            options["auto_mkdir"] = True
         with storage_errors(self.url):
             import fsspec  # from the extra "ray"
 
-            self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **options)
+            self.files, self.root = fsspec.url_to_fs(self.url, **options)
 
     @property
     def state(self) -> FolderState:
@@ -326,16 +328,22 @@ def parse_state(content: bytes) -> FolderState:
     """The state that `push` has written. Raises ValueError if *content* is incomplete, or names a file outside the
     folder."""
     files: dict[str, list[tuple[str, int]]] = json.loads(content)["files"]
-    if outside := [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]:
-        raise ValueError(f"{outside[0]!r} is outside the folder of the run")
-    return {path: tuple(Blob(name, size) for name, size in blobs) for path, blobs in files.items()}
+    state: FolderState = {}
+    for path, blobs in files.items():
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError(f"{path!r} is outside the folder of the run")
+        state[path] = tuple(Blob(name, size) for name, size in blobs)
+    return state
 
 
 def list_files(folder: Path) -> list[str]:
-    """The files in *folder* as relative paths, without hidden ones and LOCAL."""
-    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    visible = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
-    return [path.as_posix() for path in visible if path.parts[0] not in LOCAL]
+    """The files in *folder* as relative paths, sorted, without hidden ones and LOCAL."""
+    names = []
+    for path in sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file()):
+        is_hidden = any(part.startswith(".") for part in path.parts)
+        if not is_hidden and path.parts[0] not in LOCAL:
+            names.append(path.as_posix())
+    return names
 
 
 def delete_others(folder: Path, wanted: FolderState) -> None:

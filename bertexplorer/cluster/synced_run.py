@@ -75,6 +75,7 @@ class FollowedRun:
         return (self.folder / "stop").exists()
 
     def work(self) -> None:
+        """Follow the run, then release its lock."""
         try:
             self.exit_code = self.follow()
         finally:

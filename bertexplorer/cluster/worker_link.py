@@ -45,6 +45,7 @@ class RemoteTask:
         return SLOW_LOAD if self.header["slow"] else 1.0
 
     def start(self, send_line: SendLine) -> Future[Reply]:
+        """Send the call to a worker, whose lines go to *send_line*, and return the reply to come."""
         self.send_line = send_line
         self.result.set_running_or_notify_cancel()
         self.dispatch(self)

@@ -97,6 +97,7 @@ class WorkerPool:
         return ""
 
     def replicas(self) -> Sequence[ReplicaStatus]:
+        """The state of each worker."""
         statuses = []
         for name, link in self.links.items():
             statuses.append(

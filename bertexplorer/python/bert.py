@@ -134,7 +134,7 @@ class Bert(Methods):
             value = view.run(self.checkpoint, marked_text, settings, **content)
         except ExplorerError as error:
             raise ExplorerError(error.render("python"), code=error.code) from error
-        return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
+        return Result(analysis, value, self.checkpoint, text=marked_text, options=settings, sources=sources)
 
     def encode(
         self,
@@ -194,7 +194,7 @@ class Bert(Methods):
             "long": long,
             "stride": stride,
         }
-        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
+        text_list = one_or_several("texts", texts)
         with shown() if progress else nullcontext():
             vectors, notes = encode_texts(self.checkpoint, text_list, prompt, **settings)
         for note in notes:
@@ -253,7 +253,7 @@ class Bert(Methods):
         from bertexplorer.answers import multi_vectors
         from bertexplorer.answers.vectors import cut_note
 
-        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
+        text_list = one_or_several("texts", texts)
         token_vectors = multi_vectors.encode_tokens(self.checkpoint, text_list, task)  # type: ignore[arg-type]
         if note := cut_note([tokens.encoding for tokens in token_vectors], "text"):
             warnings.warn(note, stacklevel=2)
@@ -315,8 +315,8 @@ class Bert(Methods):
             >>> float(bx.load("mini").similarity("A cat sleeps.", "A kitten naps.")) > 0.5
             True
         """
-        rows = [first] if isinstance(first, str) else check_texts("first", first)
-        columns = [second] if isinstance(second, str) else check_texts("second", second)
+        rows = one_or_several("first", first)
+        columns = one_or_several("second", second)
         table, _, notes = similarity_of(self.checkpoint, rows, columns, prompts)
         for note in notes:
             warnings.warn(note, stacklevel=2)
@@ -357,7 +357,8 @@ class Bert(Methods):
         return sorted({*super().__dir__(), *VIEWS.unordered})
 
     def __repr__(self) -> str:
-        checkpoint, config = self.checkpoint, self.checkpoint.config
+        checkpoint = self.checkpoint
+        config = checkpoint.config
         shape = f"{config.num_layers} layers, {config.num_heads} heads, hidden size {config.hidden_size}"
         size = f"{checkpoint.num_parameters / 1e6:.1f} M parameters"
         return f"Bert({checkpoint.name!r}: {shape}, {size}, {checkpoint.precision})"
@@ -448,6 +449,11 @@ def library() -> CheckpointRegistry:
     """The checkpoints of this process, with the settings of the environment."""
     be_quiet()
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
+
+
+def one_or_several(name: str, texts: str | Sequence[str]) -> list[str]:
+    """*texts*, the argument *name*, as a list: one string, or several. Raises ExplorerError for anything else."""
+    return [texts] if isinstance(texts, str) else check_texts(name, texts)
 
 
 def encode_texts(

@@ -69,12 +69,14 @@ class Connection(H11Protocol):
         return self.conn.their_state is h11.IDLE
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The head of the first request is to come."""
         super().connection_made(transport)
         self.address = network(self.client[0] if self.client else "")
         self.set_timer()
         self.waiting.add(self)
 
     def data_received(self, data: bytes) -> None:
+        """The head may be here now, or the whole request."""
         super().data_received(data)
         if not self.is_idle:
             self.cancel_timer()

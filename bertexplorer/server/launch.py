@@ -60,6 +60,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop, as uvicorn does at a signal; after EXIT_S in any case."""
         self.ready.ending = True
         timer = threading.Timer(EXIT_S, os._exit, (0,))
         timer.daemon = True

@@ -71,6 +71,7 @@ class ReplicaCollector(Collector):
         self.replicas = replicas
 
     def collect(self) -> Iterator[Metric]:
+        """The numbers as they are now."""
         label = ["replica"]
         answered = CounterMetricFamily("bertexplorer_replica_requests", "Requests answered by a replica", labels=label)
         restarts = CounterMetricFamily("bertexplorer_replica_restarts", "Ends of a replica's process", labels=label)

@@ -18,7 +18,8 @@ class OwnerCookies:
     state.network, the address of its network: a program makes up any number of owners, but has few addresses."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
-        self.app, self.signer = app, signer
+        self.app = app
+        self.signer = signer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

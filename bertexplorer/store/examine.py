@@ -49,8 +49,8 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
     *data_dir* by a hash of what was examined."""
     # 1. The files that other libraries parse.
     weights = weight_files(folder)
-    places = {folder, encoder_folder(folder)}
-    others = sorted(path for place in places for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    paths = {*folder.iterdir(), *encoder_folder(folder).iterdir()}
+    others = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
     for file in others:
         if (size := file.stat().st_size) > MAX_FILE_BYTES:
             limit = f"{MAX_FILE_BYTES / 1e6:,.0f} MB at most"
@@ -77,7 +77,8 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
 def remembered_verdict(key: str, data_dir: Path) -> str | None:
     """Why the files with this *key* are refused, "" if they are not, and None if they have to be examined."""
     mark = data_dir / "examined" / key
-    refused, failed = mark.with_suffix(".refused"), mark.with_suffix(".failed")
+    refused = mark.with_suffix(".refused")
+    failed = mark.with_suffix(".failed")
     with suppress(OSError):
         if mark.is_file():
             return ""

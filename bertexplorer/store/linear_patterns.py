@@ -55,7 +55,8 @@ def check_alternatives(pattern: str, at: int) -> tuple[int, int]:
     while at < len(pattern) and pattern[at] != ")":
         if pattern[at] == "|":
             unbounded = max(unbounded, check_sequence(items))
-            items, at = [], at + 1
+            items = []
+            at += 1
             continue
         item, at = read_item(pattern, at)
         if match := QUANTIFIER.match(pattern, at):

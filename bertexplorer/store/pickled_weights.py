@@ -88,6 +88,7 @@ class Unpickler(pickle.Unpickler):
         return KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Storage:
+        """The storage that the pickle refers to by *pid*: ("storage", class, key, device, count)."""
         malformed = ExplorerError("a storage is not described as PyTorch describes it")
         if not isinstance(pid, tuple) or len(pid) < 5:
             raise malformed
@@ -100,6 +101,7 @@ class Unpickler(pickle.Unpickler):
         return Storage(kind, key, count)
 
     def load(self) -> Any:
+        """The object in the pickle. Raises ExplorerError alone."""
         try:
             return super().load()
         except ExplorerError:

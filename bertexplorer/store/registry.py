@@ -340,7 +340,8 @@ class OneReplaced:
     """The checkpoints of *library*, of which the one with the name of *checkpoint* is that."""
 
     def __init__(self, library: CheckpointRegistry, checkpoint: "Checkpoint") -> None:
-        self.library, self.checkpoint = library, checkpoint
+        self.library = library
+        self.checkpoint = checkpoint
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
         return self.checkpoint if name == self.checkpoint.name else self.library.get(name, precision)

@@ -51,7 +51,8 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
         raise SandboxError(f"took longer than {seconds:g} s") from error
     try:
         outcome = json.loads(process.stdout.splitlines()[-1])
-        kind, value = outcome["kind"], outcome["value"]
+        kind = outcome["kind"]
+        value = outcome["value"]
     except (IndexError, ValueError, KeyError, TypeError) as error:
         raise SandboxError("ended its process") from error
     if kind == "explorer error":
