@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,10 @@ class NodeFacts:
     """What a node reports about itself. *data_marker* and *storage_marker*: the content of the marker files that the
     server has written to the data folder and to the object storage of runs, or why they cannot be read."""
 
-    python: str
+    python: str  # this and the next two: versions
     bertexplorer: str
     torch: str
-    clock: float
+    clock: float  # unix seconds
     data_marker: str
     cores: int
     memory_mb: int
@@ -63,7 +63,9 @@ def node_facts(marker: str, url: str = "") -> dict[str, Any]:
         torch = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         torch = "not installed"
-    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000 if hasattr(os, "sysconf") else 0
+    memory_mb = 0
+    if hasattr(os, "sysconf"):
+        memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000
     facts = NodeFacts(
         python=platform.python_version(),
         bertexplorer=__version__,
@@ -90,10 +92,12 @@ def read_storage_marker(url: str) -> str:
 
 def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Settings) -> Iterator[str]:
     """What is wrong with *node*, and what to do. *server*: the facts of the server at the same moment."""
-    for name in ("python", "bertexplorer", "torch"):
-        version, wanted = getattr(facts, name), getattr(server, name)
-        if name == "python":
-            version, wanted = (number.rpartition(".")[0] for number in (version, wanted))
+    versions = (
+        ("python", minor_version(facts.python), minor_version(server.python)),
+        ("bertexplorer", facts.bertexplorer, server.bertexplorer),
+        ("torch", facts.torch, server.torch),
+    )
+    for name, version, wanted in versions:
         if version != wanted:
             yield f"{name} is {version}; the server has {wanted}. Use the same image on all nodes."
     ahead_s = facts.clock - server.clock
@@ -127,6 +131,11 @@ def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Set
         )
 
 
+def minor_version(version: str) -> str:
+    """3.11 of 3.11.4."""
+    return version.rpartition(".")[0]
+
+
 def missing_views(facts: NodeFacts, settings: Settings) -> Iterator[str]:
     """The views of other packages that the server has and the node lacks."""
     missing = [name for name in settings.plugins or () if name not in facts.views]
@@ -136,14 +145,17 @@ def missing_views(facts: NodeFacts, settings: Settings) -> Iterator[str]:
 
 def room(node: Node, settings: Settings) -> int:
     """How many replicas fit on *node*."""
+    by_cores = int(node.cpus) // (settings.worker_cores or 1)
     by_memory = node.memory_mb // (settings.memory_mb + BASE_MB)
-    return min(int(node.cpus) // (settings.worker_cores or 1), by_memory)
+    return min(by_cores, by_memory)
 
 
 def cluster_problems(nodes: Sequence[Node], settings: Settings) -> Iterator[str]:
     """What is wrong with *nodes* together."""
-    wanted, threads = settings.workers or 1, settings.worker_cores or 1
-    fitting, cpus = sum(room(node, settings) for node in nodes), sum(node.cpus for node in nodes)
+    wanted = settings.workers or 1
+    threads = settings.worker_cores or 1
+    fitting = sum(room(node, settings) for node in nodes)
+    cpus = sum(node.cpus for node in nodes)
     if fitting < wanted:
         yield (
             f"there is room for {fitting} of {wanted} replicas of {counted(threads, 'CPU')} and "
@@ -157,22 +169,33 @@ def cluster_problems(nodes: Sequence[Node], settings: Settings) -> Iterator[str]
 
 
 def live_nodes() -> list[Node]:
+    """The nodes of the cluster that this process has joined, without those that have died."""
     import ray
 
     nodes = []
-    for node in (node for node in ray.nodes() if node["Alive"]):
+    for node in ray.nodes():
+        if not node["Alive"]:
+            continue
         resources = node["Resources"]
-        memory_mb = int(resources.get("memory", 0)) // 1_000_000
-        nodes.append(Node(node["NodeManagerHostname"], node["NodeID"], resources.get("CPU", 0.0), memory_mb))
+        nodes.append(
+            Node(
+                name=node["NodeManagerHostname"],
+                id=node["NodeID"],
+                cpus=resources.get("CPU", 0.0),
+                memory_mb=int(resources.get("memory", 0)) // 1_000_000,
+            )
+        )
     return nodes
 
 
 def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield (name of a node, problem) for each problem, and (name, "") for each node without any. Raises ExplorerError
-    if the cluster cannot be joined, or the data folder cannot be written."""
+    """Yield (name of a node, problem) for each problem, and (name, "") for each node without any. Meanwhile, marker
+    files lie in the data folder and on the storage of runs. Raises ExplorerError if the cluster cannot be joined, or
+    the data folder or the storage cannot be written."""
     if not settings.ray:
         raise ExplorerError("No cluster is given. Set BERTEXPLORER_RAY to the address of its head, or to local.")
     connect(settings)
+    # 1. Markers, which each node has to see.
     remote = None
     if settings.runs_url:
         check_storage(settings.runs_url)
@@ -191,19 +214,22 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
             f"{settings.data_dir} cannot be written: {error.strerror}. Set BERTEXPLORER_DATA."
         ) from error
     try:
+        # 2. Each node is asked for its facts: all at the same time, as each has to start a process.
         remote_facts = ray.remote(node_facts)
         nodes = live_nodes()
         asked_at = time.time()
         yield from (("the cluster", problem) for problem in cluster_problems(nodes, settings))
-        pending = {}  # the nodes are asked at the same time, as each has to start a process
+        pending = {}  # an answer to come -> its node
         for node in nodes:
             on_node = NodeAffinitySchedulingStrategy(node.id, soft=False)
-            options = {"num_cpus": 0, "scheduling_strategy": on_node}
-            pending[remote_facts.options(**options).remote(str(marker), url)] = node
+            node_task = remote_facts.options(num_cpus=0, scheduling_strategy=on_node)
+            pending[node_task.remote(str(marker), url)] = node
+        # 3. The answers, as they come. Beyond the deadline, what is late counts as no answer.
         deadline = time.monotonic() + TIMEOUT_S
         while pending:
             ready, late = ray.wait(list(pending), timeout=max(0.0, deadline - time.monotonic()))
-            received_at, answer = time.time(), (ready or late)[0]
+            received_at = time.time()
+            answer = (ready or late)[0]
             node = pending.pop(answer)
             try:
                 facts = NodeFacts(**ray.get(answer, timeout=0))
@@ -212,7 +238,7 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
                 yield node.name, f"it does not answer ({reason}). Install bertexplorer there as on the server."
                 continue
             clock = min(max(facts.clock, asked_at), received_at)  # any time between the two may be the server's
-            server = NodeFacts(**{**node_facts(str(marker), url), "clock": clock})
+            server = replace(NodeFacts(**node_facts(str(marker), url)), clock=clock)
             problems = list(node_problems(node, facts, server, settings))
             yield from ((node.name, problem) for problem in problems or [""])
     finally:

@@ -80,7 +80,8 @@ def wait_for_replicas(name: str) -> None:
 
     deadline = time.monotonic() + START_S
     while (application := serve.status().applications[name]).status != "RUNNING":
-        reason = " ".join(replica.message for replica in application.deployments.values()) or application.message
+        messages = [deployment.message for deployment in application.deployments.values()]
+        reason = " ".join(messages) or application.message
         if application.status == "DEPLOY_FAILED":
             with suppress(Exception):
                 serve.delete(name)  # those that are running
@@ -136,7 +137,8 @@ class RayTask:
         """Send the call to a replica and read frames until its reply. Raises ConnectionError if there is none."""
         key = uuid4().hex
         frames = self.backend.answers.remote(pack_frame(self.header), *self.routing_key, key)
-        complete, deadline = False, time.monotonic() + ROUTING_TIMEOUT_S
+        deadline = time.monotonic() + ROUTING_TIMEOUT_S
+        complete = False
         next_frame = asyncio.ensure_future(anext(frames))
         try:
             while True:
@@ -144,7 +146,8 @@ class RayTask:
                     if key not in replica_stats.routed and time.monotonic() > deadline:
                         raise ConnectionError("the call has not reached a replica")
                 header, body = unpack_frame(next_frame.result())
-                if complete := "status" in header:
+                if "status" in header:
+                    complete = True
                     return decode_reply(header, body)
                 self.last_progress = header["progress"]
                 next_frame = asyncio.ensure_future(anext(frames))
@@ -173,10 +176,12 @@ class RayBackend:
         threading.Thread(target=self.loop.run_forever, name="ray", daemon=True).start()
 
     def task(self, call: Call) -> RayTask:
+        """The *call* as a task, which waits for its start."""
         owned_runs: Collection[str] | None = self.owned_runs(call.owner) if self.owned_runs else None
         return RayTask(self, encode_call(call, owned_runs), call.routing_key)
 
     def warm_up(self) -> str:
+        """Wait until a replica has answered. Return its error, "" if there is none."""
         from ray.exceptions import RayError
         from ray.serve.exceptions import RayServeException
 
@@ -189,11 +194,19 @@ class RayBackend:
 
     def replicas(self) -> Sequence[ReplicaStatus]:
         """Restarts are counted under the name "lost", as Ray does not report them by replica."""
-        live = [
-            ReplicaStatus(name, replica_stats.answered[name], replica_stats.in_flight[name], 0, True)
-            for name in replica_stats.live
-        ]
-        return [*live, ReplicaStatus("lost", 0, 0, replica_stats.lost, False)]
+        statuses = []
+        for name in replica_stats.live:
+            statuses.append(
+                ReplicaStatus(
+                    name,
+                    answered=replica_stats.answered[name],
+                    in_flight=replica_stats.in_flight[name],
+                    restarts=0,
+                    ready=True,
+                )
+            )
+        statuses.append(ReplicaStatus("lost", answered=0, in_flight=0, restarts=replica_stats.lost, ready=False))
+        return statuses
 
     def close(self) -> None:
         """Shut the replicas down. This waits for a cluster that does not answer; a server that gets a signal exits

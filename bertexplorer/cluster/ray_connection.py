@@ -20,24 +20,29 @@ CONNECT_TIMEOUT_S = 5.0
 
 
 def connect(settings: Settings) -> None:
-    """Start Ray here, or join the cluster that *settings* name. Raises ExplorerError if that is not possible, or if
-    anyone could use the cluster."""
+    """Start Ray here, or join the cluster that *settings* name. Sets variables of Ray in the environment. Raises
+    ExplorerError if that is not possible, or if anyone could use the cluster."""
     need("ray", "A Ray cluster")
+    # 1. The variables that Ray reads when it is imported.
     os.environ.update(NO_USAGE_STATS | RECONNECT)
-    if settings.ray != "local":
+    if settings.ray == "local":  # its ports are open on all interfaces
+        mode = os.environ.setdefault("RAY_AUTH_MODE", "token")
+        if mode == "token" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    else:
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # each takes 40 s; Ray's own 20 take 14 minutes
-    elif os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # its ports are open on all interfaces
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     import ray
 
     if ray.is_initialized():
         return
+    # 2. A cluster of this machine.
     if settings.ray == "local":
         os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own 15 puts answers behind all else on the machine
         # without the address, Ray would join a cluster that runs here already
         ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
         return
+    # 3. Another cluster, which must not be open to everyone.
     protected = os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1"
     if protected and os.environ.get("RAY_AUTH_MODE") != "token":
         raise ExplorerError(
@@ -74,7 +79,7 @@ def require_token(address: str) -> None:
     """Raises ExplorerError unless the head at *address* refuses a call without a token."""
     import grpc
 
-    insecure = "or set BERTEXPLORER_RAY_INSECURE=1 if nobody else reaches its ports."
+    otherwise = "or set BERTEXPLORER_RAY_INSECURE=1 if nobody else reaches its ports."
     with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
         try:
             channel.unary_unary("/ray.rpc.NodeInfoGcsService/CheckAlive")(b"", timeout=CONNECT_TIMEOUT_S)
@@ -83,15 +88,16 @@ def require_token(address: str) -> None:
                 return
             raise ExplorerError(
                 f"The head of this Ray cluster did not say whether it needs a token ({error.code().name}). Try again, "
-                + insecure
+                f"{otherwise}"
             ) from error
     raise ExplorerError(
         "This Ray cluster answers without a token: anyone who reaches its ports can run programs on it. Start its head "
-        f"and all its nodes with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, {insecure}"
+        f"and all its nodes with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, {otherwise}"
     )
 
 
 def no_cluster(settings: Settings, error: Exception) -> ExplorerError:
+    """What to say if the cluster that *settings* name could not be joined because of *error*."""
     return ExplorerError(
         f"BERTEXPLORER_RAY is {settings.ray!r:.80}, but no Ray cluster accepts this server there ({str(error)[:300]}). "
         "Give the address of its head, such as 10.0.0.5:6379, or local for one on this machine. If the address is "

@@ -20,6 +20,8 @@ class CheckpointRouter(RequestRouter):
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
     ) -> list[list[RunningReplica]]:
+        """The replicas in the order in which Serve tries them, each in a list of its own."""
+        # 1. Which replicas live.
         replicas = {replica.replica_id.unique_id: replica for replica in candidate_replicas}
         if dead := set(routing.replica_stats.live) - replicas.keys():
             routing.replica_stats.lost += len(dead)
@@ -29,6 +31,7 @@ class CheckpointRouter(RequestRouter):
         routing.replica_stats.live = list(replicas)
         if not replicas:
             return []
+        # 2. Their order for this call.
         loads = {name: float(routing.replica_stats.in_flight[name]) for name in replicas}
         if pending_request is None or len(pending_request.args) < 3:
             first = min(loads, key=lambda name: loads[name])

@@ -62,8 +62,12 @@ class RunActor:
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
+        """Compute the run to its end, and note how it ended."""
         try:
-            self.exit_code = self.run_synced() if self.url else self.start_process().wait()
+            if self.url:
+                self.exit_code = self.run_synced()
+            else:
+                self.exit_code = self.start_process().wait()
         except Exception as error:  # of the disk, the storage or what it contains; the server reports it
             self.error = f"It could not be started: {describe(error)}"
             self.exit_code = START_FAILED
@@ -150,35 +154,46 @@ class RayRun:
         self.error = ""
 
     def poll(self) -> int | None:
+        """The exit code of the run, None while it goes on or waits for a node. Asks the actor without waiting for it,
+        and sets `error`."""
         import ray
         from ray.exceptions import ActorDiedError, RayError
 
-        if self.exit_code is None:
-            if self.pending_poll is None:
-                self.pending_poll, self.asked_at = self.actor.poll.remote(), time.monotonic()
-            if ray.wait([self.pending_poll], timeout=0.02)[0]:
-                self.error = ""
-                code = None
-                try:
-                    code, self.error = ray.get(self.pending_poll)
-                    self.placed = True
-                except ActorDiedError as error:  # it could not be created, or somebody has killed it permanently
-                    code = -9 if self.placed else START_FAILED
-                    why = describe(str(error).strip().splitlines()[-1])[:200]
-                    self.error = "" if self.placed else f"It could not be started on its node: {why}"
-                except RayError:  # its node has died, and Ray restarts it on another one
-                    self.placed = False
-                self.pending_poll = None
-                self.exit_code = code
-            elif time.monotonic() - self.asked_at > PATIENCE_S:
+        if self.exit_code is not None:
+            return self.exit_code
+        if self.pending_poll is None:
+            self.pending_poll = self.actor.poll.remote()
+            self.asked_at = time.monotonic()
+        answered, _ = ray.wait([self.pending_poll], timeout=0.02)
+        if not answered:
+            if time.monotonic() - self.asked_at > PATIENCE_S:
                 self.error = NO_ANSWER if self.placed else NO_CORE
-        return self.exit_code
+            return None
+        self.error = ""
+        code = None
+        try:
+            code, self.error = ray.get(self.pending_poll)
+            self.placed = True
+        except ActorDiedError as error:
+            if self.placed:  # somebody has killed it permanently
+                code = -9
+            else:
+                code = START_FAILED
+                why = describe(str(error).strip().splitlines()[-1])[:200]
+                self.error = f"It could not be started on its node: {why}"
+        except RayError:  # its node has died, and Ray restarts it on another one
+            self.placed = False
+        self.pending_poll = None
+        self.exit_code = code
+        return code
 
     def stop(self) -> None:
+        """Ask the run to end after a commit, if a node has taken it."""
         if self.placed:
             self.actor.stop.remote()
 
     def release(self) -> None:
+        """End the actor, which has done its work."""
         import ray
 
         ray.kill(self.actor)
@@ -196,7 +211,9 @@ def capacity(nodes: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     GPUs, one per node with a core."""
     resources = [node["Resources"] for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
     gpus = sum(int(resource.get("GPU", 0)) for resource in resources)
-    return (gpus, 1) if gpus else (max(1, len(resources)), 0)
+    if gpus:
+        return gpus, 1
+    return max(1, len(resources)), 0
 
 
 @contextmanager
@@ -239,16 +256,20 @@ class RayRuns:
         return self.known_slots
 
     def start(self, command: Sequence[str], folder: Path) -> Handle:
+        """Start *command* for the run in *folder* on a node, as soon as one is free; returns at once."""
         if self.url:
             return SyncedRun(folder, self.url_of(folder), lambda: self.start_actor(command, folder))
         return FollowedRun(folder, lambda: self.start_actor(command, folder))
 
     def start_actor(self, command: Sequence[str], folder: Path) -> RayRun:
-        """Raises ExplorerError if the cluster does not answer."""
+        """The actor of the run in *folder*, a new one unless it has one. Raises ExplorerError if the cluster does not
+        answer."""
         import ray
 
-        passed = {name: value for name, value in os.environ.items() if name.startswith(("BERTEXPLORER_", "HF_"))}
-        environment = {name: value for name, value in passed.items() if not SECRET.search(name)}
+        environment = {}
+        for name, value in os.environ.items():
+            if name.startswith(("BERTEXPLORER_", "HF_")) and not SECRET.search(name):
+                environment[name] = value
         actor = ray.remote(RunActor).options(
             name=folder.name,
             namespace=NAMESPACE,
@@ -275,7 +296,8 @@ class RayRuns:
         return FollowedRun(folder, lambda: run, run)
 
     def find_actor(self, folder: Path) -> RayRun | None:
-        """None if there is none. Raises ExplorerError if the cluster does not answer."""
+        """The actor of the run in *folder*, None if there is none. Raises ExplorerError if the cluster does not
+        answer."""
         import ray
 
         with cluster_errors(), suppress(ValueError):
@@ -283,5 +305,6 @@ class RayRuns:
         return None
 
     def send_signal(self, folder: Path, number: int) -> None:
+        """Send a signal to the process of the run in *folder*, if there is one. Raises as `find_actor` does."""
         if run := self.find_actor(folder):
             run.send(int(number))

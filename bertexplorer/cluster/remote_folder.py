@@ -9,11 +9,11 @@ of which only the last ones are rewritten. Object storage can neither rename nor
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import NamedTuple
 
 from bertexplorer.errors import describe
 from bertexplorer.training.checkpointing import MANIFEST, digest
@@ -27,7 +27,19 @@ SMALL_BYTES = 1 << 20  # smaller files are read before they are hashed, as the r
 ATTEMPTS = 5  # to read a folder or a state that changes meanwhile
 KEPT_STATES = 2
 
-Blob = tuple[str, int]  # its name below URL/blobs, and its size in bytes
+
+class Blob(NamedTuple):
+    """A content on the storage."""
+
+    name: str  # below URL/blobs: OWNER/SHA
+    size: int  # bytes
+
+    @property
+    def sha(self) -> str:
+        """The SHA-256 of the content."""
+        return self.name.rpartition("/")[2]
+
+
 FolderState = dict[str, tuple[Blob, ...]]  # path in the folder -> its contents
 
 
@@ -66,16 +78,19 @@ class RemoteFolder:
         self.url = url.rstrip("/")
         self.owner = ""  # our name as a writer; "" before `take_ownership`
         self.state_name = ""  # of the state that was last written or read
-        self.states: list[FolderState] = []  # the last ones that were written or read
+        self.states: list[FolderState] = []  # the last ones that were written or read, the newest last
         self.digests: dict[str, tuple[int, int, str]] = {}  # path -> size, mtime in ns, sha256
-        options: dict[str, Any] = {"auto_mkdir": True} if self.url.startswith(("file:", "local:")) else {}
+        options = {"use_listings_cache": False}
+        if self.url.startswith(("file:", "local:")):
+            options["auto_mkdir"] = True
         with storage_errors(self.url):
             import fsspec  # from the extra "ray"
 
-            self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **options)
+            self.files, self.root = fsspec.url_to_fs(self.url, **options)
 
     @property
     def state(self) -> FolderState:
+        """The state that was last written or read, {} if there is none."""
         return self.states[-1] if self.states else {}
 
     def names(self, kind: str) -> list[str]:
@@ -86,9 +101,11 @@ class RemoteFolder:
                 paths = self.files.ls(f"{self.root}/{kind}", detail=False)
             except FileNotFoundError:
                 return []
-        return sorted(name for path in paths if (name := PurePosixPath(path).name) != kind)
+        names = [PurePosixPath(path).name for path in paths]
+        return sorted(name for name in names if name != kind)  # some storage lists the folder itself
 
     def write(self, name: str, content: bytes | Path) -> None:
+        """Write *content*, or that of a file, as URL/*name*. Raises StorageError, and FileNotFoundError."""
         with storage_errors(self.url):
             if isinstance(content, Path):
                 self.files.put_file(str(content), f"{self.root}/{name}")
@@ -96,6 +113,7 @@ class RemoteFolder:
                 self.files.pipe_file(f"{self.root}/{name}", content)
 
     def read(self, name: str) -> bytes:
+        """The content of URL/*name*. Raises StorageError, and FileNotFoundError."""
         with storage_errors(self.url):
             return bytes(self.files.cat_file(f"{self.root}/{name}"))
 
@@ -130,48 +148,65 @@ class RemoteFolder:
         raise StorageError(self.url, "files of the run change while they are read")
 
     def push_once(self, folder: Path, inputs: Mapping[str, Path] | None) -> bool:
-        with_inputs = inputs is not None
-        paths = {name: folder / name for name in list_files(folder) if with_inputs or not is_server_file(name)}
+        """As `push`. Raises FileNotFoundError if a file changes while it is read."""
+        # 1. The files. Those of the server change only together with the inputs.
+        paths = {name: folder / name for name in list_files(folder)}
+        if inputs is None:
+            paths = {name: path for name, path in paths.items() if not is_server_file(name)}
         for name, source in (inputs or {}).items():
-            suffixes = [f"/{path}" for path in list_files(source)] if source.is_dir() else [""]
-            paths |= {f"inputs/{name}{suffix}": Path(f"{source}{suffix}") for suffix in suffixes}
-        state = {} if with_inputs else {name: blobs for name, blobs in self.state.items() if is_server_file(name)}
+            if source.is_dir():
+                for path in list_files(source):
+                    paths[f"inputs/{name}/{path}"] = source / path
+            else:
+                paths[f"inputs/{name}"] = source
+        # 2. Their blobs, logs first, so that no log mentions a missing commit.
+        state: FolderState = {}
+        if inputs is None:
+            state = {name: blobs for name, blobs in self.state.items() if is_server_file(name)}
         contents: dict[str, bytes | Path] = {}
-        logs_first = sorted(paths, key=lambda name: name not in LOGS)  # so that no log mentions a missing commit
-        state |= {name: self.split(name, paths[name], contents) for name in logs_first}
-        owner, _, number = self.state_name.rpartition(".")
-        if state == self.state and owner == self.owner:
+        for name in sorted(paths, key=lambda name: name not in LOGS):
+            state[name] = self.split(name, paths[name], contents)
+        owner, _, last_number = self.state_name.rpartition(".")
+        is_own = owner == self.owner
+        if is_own and state == self.state:
             return False
+        # 3. The blobs that the storage lacks, then the state.
         self.check_ownership()
         for name, content in contents.items():
             self.write(f"blobs/{name}", content)
             if isinstance(content, Path) and self.digests[str(content)][:2] != size_and_time(content):
                 raise FileNotFoundError(content)
-        name = f"{self.owner}.{int(number) + 1 if owner == self.owner else 0:08d}"
-        self.write(f"states/{name}", json.dumps({"files": state}).encode())
-        self.state_name, self.states = name, [*self.states, state]
+        number = int(last_number) + 1 if is_own else 0
+        state_name = f"{self.owner}.{number:08d}"
+        self.write(f"states/{state_name}", json.dumps({"files": state}).encode())
+        self.state_name = state_name
+        self.states = [*self.states, state]
         self.prune()
         return True
 
     def split(self, name: str, path: Path, contents: dict[str, bytes | Path]) -> tuple[Blob, ...]:
         """The blobs of a file. The contents of new ones are added to *contents*, by name."""
+        # 1. A large file is one blob, which is hashed once.
         size, mtime = size_and_time(path)
         if name not in LOGS and size > SMALL_BYTES:
-            known = self.digests.get(str(path), (0, 0, ""))
-            if known[:2] != (size, mtime):
-                known = self.digests[str(path)] = (size, mtime, digest(path))
-            return (self.reuse_or_add(known[2], size, path, contents),)
+            known_size, known_mtime, sha = self.digests.get(str(path), (0, 0, ""))
+            if (known_size, known_mtime) != (size, mtime):
+                sha = digest(path)
+                self.digests[str(path)] = (size, mtime, sha)
+            return (self.reuse_or_add(sha, size, path, contents),)
+        # 2. A log begins with the blobs of before, as far as they are unchanged.
         data = path.read_bytes()
-        blobs = []
+        earlier = self.state.get(name, ()) if name in LOGS else ()
+        blobs: list[Blob] = []
         position = 0
-        for blob in self.state.get(name, ()) if name in LOGS else ():
-            if sha256(data[position : position + blob[1]]).hexdigest() != sha_of(blob):
+        for blob in earlier:
+            if sha256(data[position : position + blob.size]).hexdigest() != blob.sha:
                 break
             blobs.append(blob)
-            position += blob[1]
-        # merge a blob with the data after it unless the blob is longer: the number of blobs stays logarithmic
-        while blobs and position < len(data) and blobs[-1][1] <= len(data) - position:
-            position -= blobs.pop()[1]
+            position += blob.size
+        # 3. What follows is one more. It takes in those before it that are no longer: their number stays logarithmic.
+        while blobs and position < len(data) and blobs[-1].size <= len(data) - position:
+            position -= blobs.pop().size
         if position == len(data) and blobs:
             return tuple(blobs)
         rest = data[position:]
@@ -179,22 +214,23 @@ class RemoteFolder:
 
     def reuse_or_add(self, sha: str, size: int, content: bytes | Path, contents: dict[str, bytes | Path]) -> Blob:
         """The blob with this content from the last state, or a new one, which is added to *contents*."""
-        existing = {sha_of(blob): blob for blobs in self.state.values() for blob in blobs}
-        if sha not in existing:
-            contents[f"{self.owner}/{sha}"] = content
-        return existing.get(sha, (f"{self.owner}/{sha}", size))
+        existing = {blob.sha: blob for blobs in self.state.values() for blob in blobs}
+        if sha in existing:
+            return existing[sha]
+        blob = Blob(f"{self.owner}/{sha}", size)
+        contents[blob.name] = content
+        return blob
 
     def prune(self) -> None:
         """Delete the older of our states, and the blobs that only they needed. Other owners' files stay."""
-        old_states, self.states = self.states[:-KEPT_STATES], self.states[-KEPT_STATES:]
-        needed = {blob for state in self.states for blobs in state.values() for blob in blobs}
-        old_blobs = {blob for state in old_states for blobs in state.values() for blob in blobs} - needed
-        names = [name for name in self.names("states") if name <= self.state_name]
+        old_states = self.states[:-KEPT_STATES]
+        self.states = self.states[-KEPT_STATES:]
+        old_blobs = blobs_of(old_states) - blobs_of(self.states)
+        old_names = [name for name in self.names("states") if name <= self.state_name][:-KEPT_STATES]
+        paths = [f"blobs/{blob.name}" for blob in sorted(old_blobs)]
+        paths += [f"states/{name}" for name in old_names]
         with storage_errors(self.url):
-            for path in [
-                *(f"blobs/{name}" for name, _ in sorted(old_blobs)),
-                *(f"states/{name}" for name in names[:-KEPT_STATES]),
-            ]:
+            for path in paths:
                 with suppress(FileNotFoundError):
                     self.files.rm_file(f"{self.root}/{path}")
 
@@ -210,15 +246,19 @@ class RemoteFolder:
         raise StorageError(self.url, "its states vanish while they are read")
 
     def pull_once(self, folder: Path, names: list[str], inputs: bool) -> bool:
-        if (newest := self.read_state(names)) is None:
+        """As `pull`, of the last complete state among *names*. Raises FileNotFoundError if a later one replaces it."""
+        newest = self.read_state(names)
+        if newest is None:
             return False
         name, state = newest
         wanted = {path: blobs for path, blobs in state.items() if inputs or not is_server_file(path)}
+        # Logs last, and before them the manifests: neither mentions what is not here.
         for path in sorted(wanted, key=lambda path: (path in LOGS, path.endswith(MANIFEST))):
             if self.state.get(path) != wanted[path]:
                 self.fetch(folder / path, wanted[path])
         delete_others(folder, wanted)
-        self.state_name, self.states = name, [state]
+        self.state_name = name
+        self.states = [state]
         return True
 
     def read_state(self, names: list[str]) -> tuple[str, FolderState] | None:
@@ -231,64 +271,79 @@ class RemoteFolder:
     def read_log(self, name: str) -> bytes:
         """The content of a log in the newest state, empty if there is none. Raises OSError if it changes meanwhile."""
         newest = self.read_state(self.names("states")[-KEPT_STATES:])
-        return b"".join(self.read(f"blobs/{blob}") for blob, _ in newest[1].get(name, ())) if newest else b""
+        if newest is None:
+            return b""
+        _, state = newest
+        return b"".join(self.read(f"blobs/{blob.name}") for blob in state.get(name, ()))
 
     def fetch(self, target: Path, blobs: tuple[Blob, ...]) -> None:
-        """Replace the file *target* by the contents of *blobs*, in one step. Downloads only what it lacks."""
+        """Replace the file *target* by the contents of *blobs*, in one step. Downloads only what it lacks. Raises
+        StorageError for a damaged blob."""
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f".{target.name}.partial")
         if len(blobs) == 1:  # perhaps a large file
-            ((name, size),) = blobs
-            if target.is_file() and target.stat().st_size == size and digest(target) == sha_of(blobs[0]):
+            [blob] = blobs
+            if target.is_file() and target.stat().st_size == blob.size and digest(target) == blob.sha:
                 return
             with storage_errors(self.url):
-                self.files.get_file(f"{self.root}/blobs/{name}", str(partial))
-            if digest(partial) != sha_of(blobs[0]):
-                raise StorageError(self.url, f"{name} is damaged")
+                self.files.get_file(f"{self.root}/blobs/{blob.name}", str(partial))
+            if digest(partial) != blob.sha:
+                raise StorageError(self.url, f"{blob.name} is damaged")
         else:
             partial.write_bytes(b"".join(self.read_blobs(blobs, target)))
         partial.replace(target)
 
     def read_blobs(self, blobs: tuple[Blob, ...], target: Path) -> Iterator[bytes]:
-        """The contents of *blobs*, from the file *target* where it has them already."""
-        data, position = target.read_bytes() if target.is_file() else b"", 0
+        """The contents of *blobs*, from the file *target* where it has them already. Raises StorageError for a damaged
+        one."""
+        data = target.read_bytes() if target.is_file() else b""
+        position = 0
         for blob in blobs:
-            name, size = blob
-            content = data[position : position + size]
-            if sha256(content).hexdigest() != sha_of(blob):
-                content = self.read(f"blobs/{name}")
-            if sha256(content).hexdigest() != sha_of(blob):
-                raise StorageError(self.url, f"{name} is damaged")
+            content = data[position : position + blob.size]
+            if sha256(content).hexdigest() != blob.sha:
+                content = self.read(f"blobs/{blob.name}")
+            if sha256(content).hexdigest() != blob.sha:
+                raise StorageError(self.url, f"{blob.name} is damaged")
             yield content
-            position += size
+            position += blob.size
 
 
-def sha_of(blob: Blob) -> str:
-    """The sha256 in the name of a blob."""
-    return blob[0].rpartition("/")[2]
+def blobs_of(states: Iterable[FolderState]) -> set[Blob]:
+    """All blobs that *states* need."""
+    return {blob for state in states for blobs in state.values() for blob in blobs}
 
 
 def is_server_file(path: str) -> bool:
+    """Whether only the server writes *path*, which is relative to the folder."""
     return path.split("/")[0] in SERVER_FILES
 
 
 def size_and_time(path: Path) -> tuple[int, int]:
-    return (stat := path.stat()).st_size, stat.st_mtime_ns
+    """(bytes, ns of the last change)."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def parse_state(content: bytes) -> FolderState:
-    """Raises ValueError if *content* is incomplete, or names a file outside the folder."""
-    files: dict[str, list[Blob]] = json.loads(content)["files"]
-    if outside := [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]:
-        raise ValueError(f"{outside[0]!r} is outside the folder of the run")
-    return {path: tuple((name, size) for name, size in blobs) for path, blobs in files.items()}
+    """The state that `push` has written. Raises ValueError if *content* is incomplete, or names a file outside the
+    folder."""
+    files: dict[str, list[tuple[str, int]]] = json.loads(content)["files"]
+    state: FolderState = {}
+    for path, blobs in files.items():
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError(f"{path!r} is outside the folder of the run")
+        state[path] = tuple(Blob(name, size) for name, size in blobs)
+    return state
 
 
 def list_files(folder: Path) -> list[str]:
-    """The files in *folder* as relative paths, without hidden ones and LOCAL."""
-    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    visible = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
-    return [path.as_posix() for path in visible if path.parts[0] not in LOCAL]
+    """The files in *folder* as relative paths, sorted, without hidden ones and LOCAL."""
+    names = []
+    for path in sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file()):
+        is_hidden = any(part.startswith(".") for part in path.parts)
+        if not is_hidden and path.parts[0] not in LOCAL:
+            names.append(path.as_posix())
+    return names
 
 
 def delete_others(folder: Path, wanted: FolderState) -> None:

@@ -19,7 +19,8 @@ FIRST_REPORT_S, REPORT_INTERVAL_S = 0.5, 1.0  # over Ray, a report of progress c
 
 
 class Replica:
-    """One engine. *threads*: cores that it may use; all replicas of a machine share its cores."""
+    """One engine. *threads*: cores that it may use; all replicas of a machine share its cores. Sets variables of
+    libraries in the environment of this process, and the views that it has."""
 
     def __init__(self, settings: Settings, threads: int) -> None:
         os.environ.update(QUIET)
@@ -29,7 +30,8 @@ class Replica:
         self.registry = CheckpointRegistry(settings, shared=True, cores=threads)
         self.queues = RequestQueues(threads, quick_waiting=settings.waiting, limit=settings.tokens)
         self.admission = Admission(self.queues)
-        self.answerer, self.opening = Answerer(self.registry.for_owner("")), opening(settings)
+        self.answerer = Answerer(self.registry.for_owner(""))
+        self.opening = opening(settings)
 
     def warm_up(self) -> str:
         """Answer once, which loads torch and the opening checkpoint. Return the error, "" if there is none."""
@@ -58,15 +60,20 @@ class RayReplica:
     async def answer(self, frame: bytes, checkpoint: str, text: str, key: str) -> AsyncIterator[bytes]:
         """Yield frames with the progress of the answer, then the answer. The router reads *checkpoint*, *text* and
         *key*."""
-        task = self.replica.task(unpack_frame(frame)[0])
-        reported: Header = {}
+        header, _ = unpack_frame(frame)
+        task = self.replica.task(header)
         reply = asyncio.wrap_future(task.start(lambda line: None))
+        reported: Header = {}
+        wait = FIRST_REPORT_S
         try:
-            wait = FIRST_REPORT_S
             while not reply.done():
                 await asyncio.wait({reply}, timeout=wait)
-                if not reply.done() and (progress := task.progress()) != reported:
-                    reported, wait = progress, REPORT_INTERVAL_S
+                if reply.done():
+                    break
+                progress = task.progress()
+                if progress != reported:
+                    reported = progress
+                    wait = REPORT_INTERVAL_S
                     yield pack_frame({"progress": progress})
             yield encode_reply(reply.result())
         finally:

@@ -28,9 +28,11 @@ class Router:
         self.homes.move_to_end(checkpoint)
         while len(self.homes) > MAX_CHECKPOINTS:
             self.homes.popitem(last=False)
-        homes = known & loads.keys() or {max(loads, key=lambda replica: rank(checkpoint, replica))}
-        limit = min(loads.values()) + MARGIN
+        homes = known & loads.keys()
+        if not homes:
+            homes = {max(loads, key=lambda replica: rank(checkpoint, replica))}
         choice = max(homes, key=lambda replica: rank(f"{checkpoint}\0{text}", replica))
+        limit = min(loads.values()) + MARGIN
         if loads[choice] > limit:
             candidates = [replica for replica in homes if loads[replica] <= limit] or list(loads)
             choice = min(candidates, key=lambda replica: (loads[replica], replica))

@@ -71,9 +71,11 @@ class FollowedRun:
 
     @property
     def stopping(self) -> bool:
+        """Whether somebody wants the run to stop."""
         return (self.folder / "stop").exists()
 
     def work(self) -> None:
+        """Follow the run, then release its lock."""
         try:
             self.exit_code = self.follow()
         finally:
@@ -100,6 +102,7 @@ class FollowedRun:
         return self.node_exit_code
 
     def start(self) -> None:
+        """Start the run on a node."""
         self.node_run = self.start_on_node()
 
     def sync(self) -> None:
@@ -134,7 +137,10 @@ class FollowedRun:
             self.logged = str(error)
             write_trouble(self.folder, f"{describe(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
             return False
-        write_trouble(self.folder, self.node_run.error if self.node_run and self.node_exit_code is None else "")
+        reported = ""
+        if self.node_run and self.node_exit_code is None:
+            reported = self.node_run.error
+        write_trouble(self.folder, reported)
         return True
 
 
@@ -162,6 +168,7 @@ class SyncedRun(FollowedRun):
         super().start()
 
     def sync(self) -> None:
+        """Also download what the run has written."""
         super().sync()
         self.remote.pull(self.folder)
 
@@ -181,7 +188,8 @@ class SyncedRun(FollowedRun):
 
 def write_trouble(folder: Path, error: str) -> None:
     """Have the page show *error* with the run in *folder*; "" removes the last one."""
-    path, partial = folder / "trouble", folder / ".trouble.partial"
+    path = folder / "trouble"
+    partial = folder / ".trouble.partial"
     with suppress(OSError):  # the disk may be full
         if error:
             partial.write_text(error, "utf-8")

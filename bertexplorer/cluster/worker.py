@@ -32,7 +32,8 @@ class Worker:
     """Answers calls, many concurrently. *out*: the stream to which frames are written."""
 
     def __init__(self, replica: Replica, out: IO[bytes]) -> None:
-        self.replica, self.out = replica, out
+        self.replica = replica
+        self.out = out
         self.frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.pending: dict[int, PendingCall] = {}
         for target in (self.write_frames, self.report_progress, self.warm_up):
@@ -50,7 +51,8 @@ class Worker:
             return
         task = self.replica.task(header)
         self.pending[id] = PendingCall(task)
-        task.start(lambda line: self.send_line(id, line)).add_done_callback(lambda reply: self.send_reply(id, reply))
+        reply = task.start(lambda line: self.send_line(id, line))
+        reply.add_done_callback(lambda reply: self.send_reply(id, reply))
 
     def send_reply(self, id: int, reply: "Future[Reply]") -> None:
         self.pending.pop(id, None)
@@ -73,7 +75,10 @@ class Worker:
             time.sleep(REPORT_INTERVAL_S / 2)
             now = time.monotonic()
             for id, call in list(self.pending.items()):
-                if now - call.since > FIRST_REPORT_S and (progress := call.task.progress()) != call.reported:
+                if now - call.since <= FIRST_REPORT_S:
+                    continue
+                progress = call.task.progress()
+                if progress != call.reported:
                     call.reported = progress
                     self.frames.put(pack_frame({"id": id, "progress": progress}))
             if now - last_heartbeat > HEARTBEAT_S:
@@ -82,14 +87,19 @@ class Worker:
 
 
 def main() -> int:
-    """Answer calls until the input ends. The first frame contains the settings."""
+    """Answer calls until the input ends. The first frame contains the settings. Standard input and output of this
+    process lead elsewhere afterwards."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
-    frames, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    frames = os.fdopen(os.dup(0), "rb")
+    out = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # libraries may read stdin, and exit() closes it
     os.dup2(2, 1)  # libraries may print to stdout, which must contain frames only
-    if (first := read_frame(frames)) is None:
+    first = read_frame(frames)
+    if first is None:
         return 0
-    worker = Worker(Replica(decode_settings(first[0]["settings"]), first[0]["threads"]), out)
+    setup, _ = first
+    worker = Worker(Replica(decode_settings(setup["settings"]), setup["threads"]), out)
     while (frame := read_frame(frames)) is not None:
-        worker.handle(frame[0])
+        header, _ = frame
+        worker.handle(header)
     os._exit(0)  # nobody waits for the pending calls

@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class RemoteTask:
-    """A call that a worker answers. *dispatch*: sends the task to a worker."""
+    """A call that a worker answers. *routing_key*: its checkpoint and its text. *dispatch*: sends the task to a
+    worker."""
 
     def __init__(self, header: Header, routing_key: tuple[str, str], dispatch: Callable[[RemoteTask], None]) -> None:
         self.header = header
@@ -33,7 +34,8 @@ class RemoteTask:
         self.dispatch = dispatch
         self.result: Future[Reply] = Future()
         self.link: WorkerLink | None = None
-        self.id = self.deaths = 0
+        self.id = 0  # among the tasks of its link
+        self.deaths = 0  # processes that have ended while they computed it
         self.last_progress: dict[str, Any] = {}
         self.stopped = False
         self.send_line: SendLine = lambda line: None
@@ -43,6 +45,7 @@ class RemoteTask:
         return SLOW_LOAD if self.header["slow"] else 1.0
 
     def start(self, send_line: SendLine) -> Future[Reply]:
+        """Send the call to a worker, whose lines go to *send_line*, and return the reply to come."""
         self.send_line = send_line
         self.result.set_running_or_notify_cancel()
         self.dispatch(self)
@@ -52,12 +55,14 @@ class RemoteTask:
         return self.last_progress
 
     def stop(self) -> None:
+        """Nobody waits for the reply any more: have the worker stop, and reply so."""
         self.stopped = True
         if self.link:
             self.link.cancel(self)
         self.reply(problem(499, "Stopped", "Stopped before it was done."))
 
     def reply(self, reply: Reply) -> None:
+        """Give *reply* to whoever waits, unless there was one before."""
         with suppress(InvalidStateError):  # another thread may just have stopped the task; the first reply counts
             self.result.set_result(reply)
 
@@ -80,8 +85,11 @@ class WorkerLink:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.tasks: dict[int, RemoteTask] = {}
-        self.last_id = self.answered = self.restarts = self.failures = 0
+        self.tasks: dict[int, RemoteTask] = {}  # those that the process has not answered, by id
+        self.last_id = 0
+        self.answered = 0  # calls
+        self.restarts = 0
+        self.failures = 0  # starts in a row that have failed
         self.alive = False
         self.ready = threading.Event()
         self.warm_up_error = ""
@@ -119,12 +127,14 @@ class WorkerLink:
         """Handle a frame from the process."""
         self.last_frame_at = time.monotonic()
         if "ready" in header:
-            self.warm_up_error, self.failures = header["ready"], 0
+            self.warm_up_error = header["ready"]
+            self.failures = 0
             self.ready.set()
         elif "status" in header:
             with self.lock:
                 task = self.tasks.pop(header["id"], None)
-                self.answered += task is not None
+                if task:
+                    self.answered += 1
             if task:
                 task.reply(decode_reply(header, body))
         elif task := self.tasks.get(header.get("id", 0)):
@@ -135,17 +145,20 @@ class WorkerLink:
 
     def keep_running(self) -> None:
         """Restart the process whenever it ends, until `close`."""
-        while not self.closing.wait(RESTART_PAUSES_S[min(self.failures, len(RESTART_PAUSES_S) - 1)]):
+        longest = len(RESTART_PAUSES_S) - 1
+        while not self.closing.wait(RESTART_PAUSES_S[min(self.failures, longest)]):
             try:
                 self.run_process()
             except OSError:
                 log.exception("a worker could not be started", extra={"worker": self.name})
-            self.failures += not self.ready.is_set()
+            if not self.ready.is_set():
+                self.failures += 1
             with self.lock:
-                self.alive, unanswered = False, list(self.tasks.values())
+                self.alive = False
+                unanswered = list(self.tasks.values())
                 self.tasks.clear()
             self.ready.clear()
-            self.frames.put(None)
+            self.frames.put(None)  # ends `write_frames`
             self.frames = queue.SimpleQueue()
             if not self.closing.is_set():
                 self.restarts += 1
@@ -179,6 +192,7 @@ class WorkerLink:
                 self.process.stdin.close()
 
     def write_frames(self, stream: Any, frames: queue.SimpleQueue[bytes | None]) -> None:
+        """Write *frames* to *stream* as they come, until None comes."""
         with suppress(OSError, ValueError):  # the process has ended, which `keep_running` notices
             while (frame := frames.get()) is not None:
                 stream.write(frame)
@@ -190,6 +204,7 @@ class WorkerLink:
             self.process.kill()
 
     def close(self) -> None:
+        """End the process for good."""
         self.closing.set()
         self.kill()
         self.thread.join(10)

@@ -43,10 +43,12 @@ class WorkerPool:
         count = settings.workers
         threads = settings.worker_cores or max(1, available_cores() // count)
         setup = {"settings": encode_settings(settings, share=count), "threads": threads}
-        self.links = {str(n): WorkerLink(str(n), setup, self.redispatch, command) for n in range(count)}
+        names = [str(number) for number in range(count)]
+        self.links = {name: WorkerLink(name, setup, self.redispatch, command) for name in names}
         threading.Thread(target=self.kill_silent_workers, name="workers", daemon=True).start()
 
     def task(self, call: Call) -> RemoteTask:
+        """The *call* as a task, which waits for its start."""
         owned_runs = self.owned_runs(call.owner) if self.owned_runs else None
         return RemoteTask(encode_call(call, owned_runs), call.routing_key, self.dispatch)
 
@@ -56,15 +58,17 @@ class WorkerPool:
             live = [link for link in self.links.values() if link.alive]
             candidates = [link for link in live if link.ready.is_set()] or live
             if not candidates:
-                return task.reply(problem(503, "The server is busy", NO_WORKER, retry_after=RETRY_AFTER_S))
+                task.reply(problem(503, "The server is busy", NO_WORKER, retry_after=RETRY_AFTER_S))
+                return
             with self.lock:
-                name = self.router.pick(*task.routing_key, {link.name: link.load for link in candidates})
+                loads = {link.name: link.load for link in candidates}
+                name = self.router.pick(*task.routing_key, loads)
                 link = self.links[name]
                 if len(link.tasks) >= self.max_in_flight:
-                    return task.reply(error_reply(Busy(len(link.tasks), RETRY_AFTER_S)))
-                if link.send(task):
-                    return None
-        return None
+                    task.reply(error_reply(Busy(len(link.tasks), RETRY_AFTER_S)))
+                    return
+                if link.send(task):  # else its process has just ended
+                    return
 
     def redispatch(self, link: WorkerLink, tasks: list[RemoteTask]) -> None:
         """Send the *tasks* that the process of *link* has not answered to other workers."""
@@ -78,6 +82,7 @@ class WorkerPool:
                 self.dispatch(task)
 
     def kill_silent_workers(self) -> None:
+        """End the processes that hang, until `close`; their links start others."""
         while not self.closing.wait(CHECK_INTERVAL_S):
             for link in self.links.values():
                 if link.alive and time.monotonic() - link.last_frame_at > SILENCE_S:
@@ -92,10 +97,19 @@ class WorkerPool:
         return ""
 
     def replicas(self) -> Sequence[ReplicaStatus]:
-        return [
-            ReplicaStatus(name, link.answered, len(link.tasks), link.restarts, link.ready.is_set())
-            for name, link in self.links.items()
-        ]
+        """The state of each worker."""
+        statuses = []
+        for name, link in self.links.items():
+            statuses.append(
+                ReplicaStatus(
+                    name,
+                    answered=link.answered,
+                    in_flight=len(link.tasks),
+                    restarts=link.restarts,
+                    ready=link.ready.is_set(),
+                )
+            )
+        return statuses
 
     def close(self) -> None:
         self.closing.set()

@@ -23,11 +23,10 @@ def check_texts(name: str, values: Any) -> list[str]:
 
 def check_words(name: str, values: Any) -> list[str | tuple[int, int, int]]:
     """The words and spans of *values*, the argument *name*, as a list. Raises ExplorerError for anything else."""
-    items = [values] if isinstance(values, str) else values
-    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
-        items = [items]
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    items = values if several else [values]
     checked: list[str | tuple[int, int, int]] = []
-    for item in (items := list(items)):
+    for item in items:
         if isinstance(item, str):
             checked.append(item)
         elif isinstance(item, list | tuple) and [type(number) for number in item] == [int, int, int]:
@@ -56,8 +55,9 @@ def check_span(name: str, span: tuple[int, int, int], lengths: tuple[int, int]) 
 
 def check_rows(name: str, values: Any) -> list[Mapping[str, Any]]:
     """*values*, the argument *name*, as a list. Raises ExplorerError unless it is a list of dictionaries."""
-    rows = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping) else [values]
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    rows = list(values) if several else [values]
     for row in rows:
-        if not isinstance(row, Mapping) or row is values:
+        if not isinstance(row, Mapping) or row is values:  # the second: a single dictionary
             raise ExplorerError(f"{name}: got {row!r:.60}; wanted a list of dictionaries.")
     return rows

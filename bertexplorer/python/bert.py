@@ -100,36 +100,41 @@ class Bert(Methods):
             >>> bx.load("mini").analyse("fill_mask", "Paris is the [MASK] of France.", top=1).rows[0]["token"]
             'capital'
         """
-        check_text("text", text), check_text("pair", pair)
+        # 1. The text with its marked words, and the settings.
+        check_text("text", text)
+        check_text("pair", pair)
         view = view_of(analysis)
-        module = view.analysis
-        if not view.text:
+        if not view.text:  # then the first argument is a setting
             if text:
                 options = {view.first: text, **options}
             text = ""
-        hidden, picked = (
-            spans(self.checkpoint.tokenizer, text, pair, words, name)
-            for name, words in (("mask", mask), ("pick", pick))
-        )
+        tokenizer = self.checkpoint.tokenizer
+        hidden = spans(tokenizer, text, pair, mask, "mask")
+        picked = spans(tokenizer, text, pair, pick, "pick")
         marked_text = Text(text, pair, hidden, picked)
-        settings = build(
-            module.Options, {name: join_list(name, value) for name, value in options.items()}, by_name=True
-        )
-        more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines, view.most_lines)}
+        joined = {name: join_list(name, value) for name, value in options.items()}
+        settings = build(view.analysis.Options, joined, by_name=True)
+        # 2. The lines, rows or vectors, and what they come from.
+        content: dict[str, Any] = {}
+        sources: dict[str, str] = {}
+        if lines is not None:
+            content["lines"] = read_lines(lines, view.most_lines)
+            sources["lines"] = source_of(lines)
         if rows is not None:
-            more["rows"] = given_rows(rows)
+            content["rows"] = given_rows(rows)
+            sources["rows"] = source_of(rows)
         if vectors is not None:
-            more["vectors"] = read_vectors(vectors)
-        given = {"lines": lines, "rows": rows, "vectors": vectors}
-        sources = {name: str(given[name]) if isinstance(given[name], str | Path) else FROM_PYTHON for name in more}
-        if extra := sorted(set(more) - set(view.needs)):
+            content["vectors"] = read_vectors(vectors)
+            sources["vectors"] = source_of(vectors)
+        if extra := sorted(set(content) - set(view.needs)):
             others = [other.name for other in VIEWS.values() if extra[0] in other.needs]
             raise ExplorerError(f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(others)} take them.")
+        # 3. The analysis. What it says of an error, it says as Python spells it.
         try:
-            value = view.run(self.checkpoint, marked_text, settings, **more)
+            value = view.run(self.checkpoint, marked_text, settings, **content)
         except ExplorerError as error:
             raise ExplorerError(error.render("python"), code=error.code) from error
-        return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
+        return Result(analysis, value, self.checkpoint, text=marked_text, options=settings, sources=sources)
 
     def encode(
         self,
@@ -189,7 +194,7 @@ class Bert(Methods):
             "long": long,
             "stride": stride,
         }
-        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
+        text_list = one_or_several("texts", texts)
         with shown() if progress else nullcontext():
             vectors, notes = encode_texts(self.checkpoint, text_list, prompt, **settings)
         for note in notes:
@@ -248,11 +253,11 @@ class Bert(Methods):
         from bertexplorer.answers import multi_vectors
         from bertexplorer.answers.vectors import cut_note
 
-        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
-        made = multi_vectors.encode_tokens(self.checkpoint, text_list, task)  # type: ignore[arg-type]
-        if note := cut_note([tokens.encoding for tokens in made], "text"):
+        text_list = one_or_several("texts", texts)
+        token_vectors = multi_vectors.encode_tokens(self.checkpoint, text_list, task)  # type: ignore[arg-type]
+        if note := cut_note([tokens.encoding for tokens in token_vectors], "text"):
             warnings.warn(note, stacklevel=2)
-        vectors = [tokens.vectors for tokens in made]
+        vectors = [tokens.vectors for tokens in token_vectors]
         return vectors[0] if isinstance(texts, str) else vectors
 
     def export_onnx(self, path: str | Path) -> Path:
@@ -310,12 +315,14 @@ class Bert(Methods):
             >>> float(bx.load("mini").similarity("A cat sleeps.", "A kitten naps.")) > 0.5
             True
         """
-        rows = [first] if isinstance(first, str) else check_texts("first", first)
-        columns = [second] if isinstance(second, str) else check_texts("second", second)
+        rows = one_or_several("first", first)
+        columns = one_or_several("second", second)
         table, _, notes = similarity_of(self.checkpoint, rows, columns, prompts)
         for note in notes:
             warnings.warn(note, stacklevel=2)
-        return table[tuple(0 if isinstance(texts, str) else slice(None) for texts in (first, second))]
+        row = 0 if isinstance(first, str) else slice(None)
+        column = 0 if isinstance(second, str) else slice(None)
+        return table[row, column]
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
         """The input of the encoder for a text or a pair.
@@ -350,14 +357,15 @@ class Bert(Methods):
         return sorted({*super().__dir__(), *VIEWS.unordered})
 
     def __repr__(self) -> str:
-        checkpoint, config = self.checkpoint, self.checkpoint.config
+        checkpoint = self.checkpoint
+        config = checkpoint.config
         shape = f"{config.num_layers} layers, {config.num_heads} heads, hidden size {config.hidden_size}"
         size = f"{checkpoint.num_parameters / 1e6:.1f} M parameters"
         return f"Bert({checkpoint.name!r}: {shape}, {size}, {checkpoint.precision})"
 
 
 def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> Bert:
-    """Load a checkpoint, once per process; again if its files have changed.
+    """Load a checkpoint, once per process; again if its files have changed. A download is shown on stderr.
 
     Args:
         checkpoint: the name of a bundled one, a folder, that of a training run included, run:ID, or a name on the
@@ -422,7 +430,9 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
     """
     from bertexplorer.model.load import load as load_folder
 
-    stored = str(getattr(model, "dtype", "")).removeprefix("torch.")
+    if not precision:
+        stored = str(getattr(model, "dtype", "")).removeprefix("torch.")
+        precision = "bf16" if stored == "bfloat16" else "fp32"
     with tempfile.TemporaryDirectory() as folder:
         try:
             model.save_pretrained(folder)
@@ -430,8 +440,7 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
         except AttributeError as error:
             types = f"{type(model).__name__} and {type(tokenizer).__name__}"
             raise ExplorerError(f"Got {types}; wanted a model and a tokenizer of transformers.") from error
-        width = precision or ("bf16" if stored == "bfloat16" else "fp32")
-        checkpoint = load_folder(Path(folder), name=name, precision=width, frozen=True)  # type: ignore[arg-type]
+        checkpoint = load_folder(Path(folder), name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
     return Bert(replace(checkpoint, folder=Path()))
 
 
@@ -440,6 +449,11 @@ def library() -> CheckpointRegistry:
     """The checkpoints of this process, with the settings of the environment."""
     be_quiet()
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
+
+
+def one_or_several(name: str, texts: str | Sequence[str]) -> list[str]:
+    """*texts*, the argument *name*, as a list: one string, or several. Raises ExplorerError for anything else."""
+    return [texts] if isinstance(texts, str) else check_texts(name, texts)
 
 
 def encode_texts(
@@ -492,7 +506,8 @@ def spans(tokenizer: Tokenizer, text: str, pair: str, words: Words, name: str) -
         if isinstance(word, str):
             result += find_word_spans(tokenizer, text, pair, word)
             continue
-        check_span(name, word, (len(tokenizer.prepare(text)[0]), len(tokenizer.prepare(pair)[0])))
+        lengths = (len(tokenizer.prepare(text)[0]), len(tokenizer.prepare(pair)[0]))
+        check_span(name, word, lengths)
         result.append(Span(*word))
     return tuple(dict.fromkeys(result))
 
@@ -504,11 +519,16 @@ def join_list(name: str, value: Any) -> Any:
         return value
     separator = LISTS.get(name, ", ")
     for item in value:
-        if found := {separator.strip(), "\n"} & set(str(item)):
+        if splitting := {separator.strip(), "\n"} & set(str(item)):
             raise ExplorerError(
-                f"{item!r:.60} contains {min(found)!r}, which separates the items of {name}. Give it without."
+                f"{item!r:.60} contains {min(splitting)!r}, which separates the items of {name}. Give it without."
             )
     return separator.join(map(str, value))
+
+
+def source_of(content: object) -> str:
+    """What an argument that may name a file comes from: the name, or that it was given in Python."""
+    return str(content) if isinstance(content, str | Path) else FROM_PYTHON
 
 
 def read_lines(lines: Sequence[str] | str | Path, most: int) -> Sequence[Any]:
@@ -568,7 +588,7 @@ def function(name: str) -> Callable[..., Result]:
 
 
 def add_documentation(name: str, ask: Callable[..., Result], *, method: bool) -> Callable[..., Result]:
-    """Give *ask* the name, the signature and the documentation of the analysis *name*."""
+    """*ask*, which gets the name, the signature and the documentation of the analysis *name*."""
     ask.__name__ = ask.__qualname__ = name
     ask.__module__ = "bertexplorer"
     ask.__doc__ = document(name)

@@ -57,6 +57,7 @@ def doctor(
     """
     from bertexplorer.diagnosis.answer import diagnose
 
+    # 1. The vectors of a server.
     if url:
         if vectors is not None:
             raise ExplorerError("vectors and url: both were given. Give one of them.")
@@ -69,6 +70,7 @@ def doctor(
         vectors = server.fetch(url, texts, model=served, key=os.environ.get(server.KEY, ""))
     if vectors is None:
         raise ExplorerError("vectors: none were given. Give an array with a row for each text, or a file.")
+    # 2. Texts and vectors, as many of the one as of the other.
     if isinstance(vectors, str | Path):
         checked = files.read(Path(vectors), text_file(texts))
     elif isinstance(texts, str | Path):
@@ -76,14 +78,17 @@ def doctor(
         checked = given.check(lines, vectors[:count])
     else:
         checked = given.check(check_texts("texts", texts), vectors)
+    # 3. How they were made.
     bert = checkpoint if isinstance(checkpoint, Bert) else load(checkpoint, precision="fp32")
     return diagnose(bert.checkpoint, checked, prompt)
 
 
 def text_file(texts: Sequence[str] | str | Path | None) -> Path | None:
-    """The file of texts beside one of vectors. Raises ExplorerError for a list."""
-    if texts is None or isinstance(texts, str | Path):
-        return None if texts is None else Path(texts)
+    """The file of texts beside one of vectors; None if that has them. Raises ExplorerError for a list."""
+    if texts is None:
+        return None
+    if isinstance(texts, str | Path):
+        return Path(texts)
     raise ExplorerError(
         f"texts: got {len(texts):,} texts beside a file of vectors; wanted a file of texts, or an array."
     )
@@ -124,9 +129,9 @@ def doctor_states(
     from bertexplorer.diagnosis import module
 
     bert = checkpoint if isinstance(checkpoint, Bert) else load(checkpoint, precision="fp32")
-    read = check_texts("texts", texts)
+    text_list = check_texts("texts", texts)
     if isinstance(states, str | Path):
-        return module.examine_file(bert.checkpoint, Path(states), read, names or {})
+        return module.examine_file(bert.checkpoint, Path(states), text_list, names or {})
     if not callable(getattr(states, "named_modules", None)):
         raise ExplorerError(f"states: got {states!r:.60}; wanted a torch module, or the path of a .safetensors file.")
-    return module.examine_module(bert.checkpoint, states, read, names or {})
+    return module.examine_module(bert.checkpoint, states, text_list, names or {})

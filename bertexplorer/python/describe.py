@@ -30,26 +30,24 @@ LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", 
 
 def signature(name: str, *, method: bool) -> inspect.Signature:
     """The parameters of the analysis *name*; as a *method*, without the checkpoint."""
-    keyword_only = inspect.Parameter.KEYWORD_ONLY
     view = view_of(name)
+    settings = option_specs(view.analysis.Options)
+    # 1. What may be given by its place: the text and the pair, or the setting that stands in for them.
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     if view.text:
         parameters.append(inspect.Parameter("text", both, annotation="str"))
         parameters.append(inspect.Parameter("pair", both, default="", annotation="str"))
-    settings = [
-        parameter(setting, both if setting.name == view.first else keyword_only)
-        for setting in option_specs(view.analysis.Options)
-    ]
-    parameters += [setting for setting in settings if setting.kind is both]
+    parameters += [parameter(setting, both) for setting in settings if setting.name == view.first]
+    # 2. What is given by its name.
+    keyword_only = inspect.Parameter.KEYWORD_ONLY
     if not method:
         parameters.append(inspect.Parameter("checkpoint", keyword_only, default="mini", annotation="str | Path | Bert"))
         parameters.append(inspect.Parameter("precision", keyword_only, default="auto", annotation="str"))
     if view.text:
-        parameters += [
-            inspect.Parameter(word, keyword_only, default=(), annotation="Words") for word in ("mask", "pick")
-        ]
-    parameters += [setting for setting in settings if setting.kind is keyword_only]
+        parameters.append(inspect.Parameter("mask", keyword_only, default=(), annotation="Words"))
+        parameters.append(inspect.Parameter("pick", keyword_only, default=(), annotation="Words"))
+    parameters += [parameter(setting, keyword_only) for setting in settings if setting.name != view.first]
     return inspect.Signature(parameters, return_annotation="Result")
 
 
@@ -62,32 +60,40 @@ def parameter(setting: OptionSpec, parameter_kind: Any) -> inspect.Parameter:
 
 def annotation(setting: OptionSpec) -> str:
     """The type of a setting."""
-    several = " | Sequence[str]" if setting.name in LISTS else ""
-    return f"Literal[{', '.join(map(repr, setting.choices))}]" if setting.choices else setting.kind.__name__ + several
+    if setting.choices:
+        return f"Literal[{', '.join(map(repr, setting.choices))}]"
+    if setting.name in LISTS:
+        return f"{setting.kind.__name__} | Sequence[str]"
+    return setting.kind.__name__
 
 
 def document(name: str) -> str:
     """The documentation of the analysis *name*: what it does, its arguments, and an example that runs."""
     module = view_of(name).analysis
-    about = " ".join(inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0].split()).partition(": ")[2]
-    details = inspect.cleandoc(module.run.__doc__ or "")
+    first_paragraph = inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0]
+    _, _, about = " ".join(first_paragraph.split()).partition(": ")
+    lines = [about[:1].upper() + about[1:], ""]
+    lines += [inspect.cleandoc(module.run.__doc__ or ""), ""]
+    lines.append("Args:")
     settings = {setting.name: setting for setting in option_specs(module.Options)}
-    arguments = []
-    for given in signature(name, method=False).parameters:
-        said = ARGUMENTS.get(given) or explain(settings[given])
-        if given in CONTENT and (info := settings[given].option.info):
-            said += f" ({info})"
-        arguments.append(f"    {given}: {said}")
-    about = about[:1].upper() + about[1:]
-    return "\n".join([about, "", details, "", "Args:", *arguments, "", "Example:", f"    >>> {example(name)}"])
+    for argument in signature(name, method=False).parameters:
+        explanation = ARGUMENTS.get(argument) or explain(settings[argument])
+        if argument in CONTENT and (info := settings[argument].option.info):
+            explanation += f" ({info})"
+        lines.append(f"    {argument}: {explanation}")
+    lines += ["", "Example:", f"    >>> {example(name)}"]
+    return "\n".join(lines)
 
 
 def explain(setting: OptionSpec) -> str:
     """The label, bounds and description of a setting."""
-    low, high = setting.option.low, setting.option.high
-    bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
-    info = f" ({setting.option.info})" if setting.option.info else ""
-    return f"{setting.option.label}{bounds}{info}"
+    option = setting.option
+    explanation = option.label
+    if option.low is not None and option.high is not None:
+        explanation += f", {option.low:g} to {option.high:g}"
+    if option.info:
+        explanation += f" ({option.info})"
+    return explanation
 
 
 def example(name: str) -> str:
@@ -95,8 +101,8 @@ def example(name: str) -> str:
     view = VIEWS[name.replace("_", "-")]
     first = view.examples[0]
     arguments = [repr(text) for text in (first.text, first.pair) if text]
-    picked = [tuple(span) for span in read_spans(first.picked)]
-    arguments += [f"pick={picked}"] if picked else []
+    if picked := [tuple(span) for span in read_spans(first.picked)]:
+        arguments.append(f"pick={picked}")
     arguments += [f"{option}={value!r}" for option, value in first.options.items()]
     source = f"bx.load({view.checkpoint!r})" if view.checkpoint else "bx"
     return f"{source}.{name}({', '.join(arguments)}).said"

@@ -25,8 +25,16 @@ class Feedback:
     answer: str = ""
 
     def __str__(self) -> str:
-        verdict = {True: "Right.", False: "Not quite." if self.answer else "Not yet.", None: ""}[self.right]
-        return " ".join(part for part in (verdict, self.text, self.answer and f"Answer: {self.answer}") if part)
+        sentences = []
+        if self.right:
+            sentences.append("Right.")
+        elif self.right is False:
+            sentences.append("Not quite." if self.answer else "Not yet.")
+        if self.text:
+            sentences.append(self.text)
+        if self.answer:
+            sentences.append(f"Answer: {self.answer}")
+        return " ".join(sentences)
 
     __repr__ = __str__
 
@@ -89,7 +97,8 @@ class Lesson:
             >>> bx.lesson("next-sentence").check("first-guess", 0).right
             False
         """
-        block, answerer, start = self.content.block(id), *answerer_and_opening()
+        block = self.content.block(id)
+        answerer, start = answerer_and_opening()
         if not block.is_question:
             raise ExplorerError(f"{id} has no question; the questions are {', '.join(self.questions)}.")
         facts: grading.Facts
@@ -115,29 +124,30 @@ class Lesson:
             ExplorerError: if a claim cannot be evaluated on the checkpoint.
         """
         answerer, start = answerer_and_opening()
-        blocks = [block for block in self.content.blocks if block.kind == "claim"]
-        return {
-            block.id: grading.claim(block, grading.facts_for(answerer, block.link, start, self.checkpoint)).holds
-            for block in blocks
-        }
+        holds = {}
+        for block in self.content.blocks:
+            if block.kind == "claim":
+                facts = grading.facts_for(answerer, block.link, start, self.checkpoint)
+                holds[block.id] = grading.claim(block, facts).holds
+        return holds
 
     def _repr_html_(self) -> str:
-        parts = [
-            f"<h2>{prose.html([self.title])}</h2>",
-            prose.html(prose.tree(str(self.content.about.get("question", "")))),
-        ]
+        question = str(self.content.about.get("question", ""))
+        lines = [f"<h2>{prose.html([self.title])}</h2>", prose.html(prose.tree(question))]
         for part in self.content.parts:
             if isinstance(part, str):
-                parts.append(prose.html(prose.tree(part)))
+                lines.append(prose.html(prose.tree(part)))
             elif part.is_question:
                 choices = "".join(f"<li>{prose.html(prose.inline(item.text))}</li>" for item in choices_of(part))
                 call = f'.check("{part.id}", …)'
-                parts.append(f"{prose.html(prose.tree(part.prompt))}<ol start=0>{choices}</ol><code>{call}</code>")
-        return "\n".join(parts)
+                lines.append(f"{prose.html(prose.tree(part.prompt))}<ol start=0>{choices}</ol><code>{call}</code>")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         lines = [f"Lesson({self.content.slug!r} on {self.checkpoint}): {self.title}"]
-        return "\n".join([*lines, *(f"  {id}: {text}" for id, text in self.questions.items())])
+        for id, text in self.questions.items():
+            lines.append(f"  {id}: {text}")
+        return "\n".join(lines)
 
 
 def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
@@ -175,10 +185,13 @@ def with_options(state: State, options: Mapping[str, Any]) -> State:
 
 
 def choices_of(block: Block) -> tuple[Any, ...]:
+    """The choices that an answer to *block* names by their number or their text; none for other questions."""
     return block.items if block.kind in ("predict", "choice", "share") else ()
 
 
 def choice_number(block: Block, answer: Any) -> Any:
-    """The number of a choice that is given by its text; other answers are unchanged."""
+    """The number, from 0, of a choice that is given by its text; other answers are unchanged."""
     texts = [prose.plain(item.text) for item in choices_of(block)]
-    return texts.index(answer) if isinstance(answer, str) and answer in texts else answer
+    if isinstance(answer, str) and answer in texts:
+        return texts.index(answer)
+    return answer

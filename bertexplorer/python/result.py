@@ -154,9 +154,16 @@ class Result:
 
     def to_json(self) -> str:
         """The rows with the sentence, notes, text, options and provenance, as JSON."""
-        given = (self.checkpoint, self.text, self.options, self.rows)
-        said = {"said": self.said, "notes": self.notes}
-        return export.as_json(self.view, *given, sources=self.sources, more=self.tables, said=said)
+        return export.as_json(
+            self.view,
+            self.checkpoint,
+            self.text,
+            self.options,
+            self.rows,
+            sources=self.sources,
+            more=self.tables,
+            said={"said": self.said, "notes": self.notes},
+        )
 
     def code(self) -> str:
         """A program that computes this result again."""
@@ -230,17 +237,19 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        questions = [(result.analysis, result.text, result.options) for result in (self, other)]
-        return questions[0] == questions[1] and self.rows == other.rows
+        same_question = (self.analysis, self.text, self.options) == (other.analysis, other.text, other.options)
+        return same_question and self.rows == other.rows
 
     def __hash__(self) -> int:
         return hash((self.analysis, self.text))
 
     def __repr__(self) -> str:
-        more = len(self.rows) - PRINTED_ROWS
-        left = f"\n… and {more:,} more rows" if more > 0 else ""
         said = " ".join([self.said, *self.notes])
-        return f"{self.analysis} ({self.checkpoint.name}): {said}\n{as_table(self.rows[:PRINTED_ROWS])}{left}"
+        lines = [f"{self.analysis} ({self.checkpoint.name}): {said}", as_table(self.rows[:PRINTED_ROWS])]
+        more = len(self.rows) - PRINTED_ROWS
+        if more > 0:
+            lines.append(f"… and {more:,} more rows")
+        return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if isinstance(self.figure, str):
@@ -277,18 +286,28 @@ class Comparison:
         from bertexplorer.views import difference
         from bertexplorer.views.protocols import ComparingSeveral
 
-        drawing, values = self.first.drawing, [result.value for result in self.results]
+        drawing = self.first.drawing
         if self.others:
             assert isinstance(drawing, ComparingSeveral)
+            values = [result.value for result in self.results]
             return plotly_figure(drawing.several(self.names, values, 0, ordered=False))
-        pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
-        drawn = difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
+        drawn = difference.draw_comparison(
+            drawing,
+            self.first.module,
+            self.first.value,
+            self.second.value,
+            names=(self.names[0], self.names[1]),
+            checkpoints=(self.first.checkpoint, self.second.checkpoint),
+        )
         return None if drawn is None else plotly_figure(drawn)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of all results. *side* names the result that a row belongs to."""
-        return [{"side": name, **row} for name, side in zip(self.names, self.results, strict=True) for row in side.rows]
+        rows = []
+        for name, result in zip(self.names, self.results, strict=True):
+            rows += [{"side": name, **row} for row in result.rows]
+        return rows
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -297,22 +316,30 @@ class Comparison:
         "sides" has what made each. Suites also have "tests", each paired test against the first result, and
         "differences", the cases that some get right and others wrong.
         """
-        values, checkpoints = zip(*((result.value, result.checkpoint) for result in self.results), strict=True)
+        values = [result.value for result in self.results]
+        checkpoints = [result.checkpoint for result in self.results]
         return export.comparison_tables(self.first.view, self.names, values, checkpoints)
 
     def to_json(self) -> str:
         """The rows and tables with the options and provenance, as JSON."""
-        first = self.first
-        given = (first.checkpoint, first.text, first.options, self.rows)
-        said = {"said": self.said}
-        return export.as_json(first.view, *given, sources=first.sources, more=self.tables, said=said)
+        return export.as_json(
+            self.first.view,
+            self.first.checkpoint,
+            self.first.text,
+            self.first.options,
+            self.rows,
+            sources=self.first.sources,
+            more=self.tables,
+            said={"said": self.said},
+        )
 
     @property
     def said(self) -> str:
         """The sentence of each result, and what a test of the difference says where the analysis has one."""
         from bertexplorer.views.protocols import Comparing, ComparingSeveral
 
-        drawing, values = self.first.drawing, [result.value for result in self.results]
+        drawing = self.first.drawing
+        values = [result.value for result in self.results]
         said = [f"{name}: {result.said}" for name, result in zip(self.names, self.results, strict=True)]
         if self.others:
             assert isinstance(drawing, ComparingSeveral)
@@ -323,7 +350,8 @@ class Comparison:
 
     def code(self) -> str:
         """A program that computes this comparison again."""
-        return export.as_python(self.first.view, *self.first.question, [side.question for side in self.results[1:]])
+        others = [result.question for result in self.results[1:]]
+        return export.as_python(self.first.view, *self.first.question, others)
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{name}:\n{result!r}" for name, result in zip(self.names, self.results, strict=True))
@@ -331,7 +359,8 @@ class Comparison:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from bertexplorer.charts.notebook import bundle
 
-        return {**(bundle(self.figure, self.said) if self.figure is not None else {}), "text/plain": repr(self)}
+        shown = {} if self.figure is None else bundle(self.figure, self.said)
+        return {**shown, "text/plain": repr(self)}
 
 
 def compare(first: Result, second: Result, *others: Result) -> Comparison:
@@ -357,13 +386,17 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
     """
     from bertexplorer.views.protocols import ComparingSeveral
 
-    for name, result in zip(("first", "second", *["others"] * len(others)), (first, second, *others), strict=True):
+    arguments = [("first", first), ("second", second)]
+    arguments += [("others", other) for other in others]
+    for name, result in arguments:
         if not isinstance(result, Result):
             raise ExplorerError(f"{name}: got {result!r:.60}; wanted a result, such as that of fill_mask.")
     for other in (second, *others):
         if first.analysis != other.analysis:
-            names = f"{first.analysis} cannot be compared with one of {other.analysis}"
-            raise ExplorerError(f"A result of {names}. Compare two of one kind.")
+            raise ExplorerError(
+                f"A result of {first.analysis} cannot be compared with one of {other.analysis}. Compare two of one "
+                "kind."
+            )
     if others and not isinstance(first.drawing, ComparingSeveral):
         raise ExplorerError(f"{2 + len(others)} results of {first.analysis} were given; it compares two. Give two.")
     return Comparison(first, second, side_names((first, second, *others)), others)
@@ -377,10 +410,7 @@ def plotly_figure(drawn: marks.Figure) -> Figure:
 def side_names(results: Sequence[Result]) -> tuple[str, ...]:
     """A name for each result: its checkpoint, its text, or the last option in which all differ; else its number."""
     options = [asdict(result.options) for result in results]
-    candidates = [
-        [result.checkpoint.name for result in results],
-        [result.text.first for result in results],
-    ]
+    candidates = [[result.checkpoint.name for result in results], [result.text.first for result in results]]
     for name in reversed(options[0]):
         candidates.append([f"{name} {values[name]}" for values in options])
     for names in candidates:
@@ -392,11 +422,15 @@ def side_names(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:
-    """Rows as a text with aligned columns."""
-    cells = [list(rows[0])] + [[brief(value) for value in row.values()] for row in rows] if rows else [["no rows"]]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
-
-
-def brief(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """Rows, which have the same columns, as a text with aligned columns."""
+    if not rows:
+        return "no rows"
+    table = [list(rows[0])]
+    for row in rows:
+        table.append([f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for cells in table:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)

@@ -64,7 +64,10 @@ class TrainingRun:
         from bertexplorer.training.checkpointing import list_commits
 
         best = list_commits(self.folder / "best")[-1:]
-        return dict(json.loads((best[0] / "task.json").read_text("utf-8"))["metrics"]) if best else {}
+        if not best:
+            return {}
+        content = json.loads((best[0] / "task.json").read_text("utf-8"))
+        return dict(content["metrics"])
 
     @property
     def latest_metrics(self) -> dict[str, float]:
@@ -102,7 +105,8 @@ class TrainingRun:
             rows: a dictionary of the task's columns for each row, or a single one.
 
         Returns:
-            A dictionary for each row.
+            A dictionary for each row, as the page Train shows it: {"labels": [{"label": "good", "probability": 0.9},
+            …]} for labels of texts.
 
         Raises:
             ExplorerError: if there is no checkpoint yet, and for a pretraining run.
@@ -216,15 +220,20 @@ class SuiteRun:
         from bertexplorer.views.suite.paired import test_row
         from bertexplorer.views.suite.show import say_test
 
-        ours, theirs = self.scored, (other if isinstance(other, SuiteRun) else SuiteRun(other)).scored
+        other_run = other if isinstance(other, SuiteRun) else SuiteRun(other)
+        ours = self.scored
+        theirs = other_run.scored
         test, lines = suite_folder.compare_suites(ours, theirs)
-        names = ("answer", "right", "score")
+        differences = []
+        for line in lines:
+            row = dict(ours.cases[line])
+            for name in ("answer", "right", "score"):
+                row[f"other_{name}"] = theirs.cases[line][name]
+            differences.append(row)
         return {
             "test": test_row(str(theirs.spec["checkpoint"]), str(ours.spec["checkpoint"]), test),
             "said": say_test(test, "cases"),
-            "differences": [
-                {**ours.cases[line], **{f"other_{name}": theirs.cases[line][name] for name in names}} for line in lines
-            ],
+            "differences": differences,
         }
 
 
@@ -272,7 +281,7 @@ def train(
     from bertexplorer.training.finetuning.new_run import write_run
     from bertexplorer.training.finetuning.spec import make_spec
 
-    make_spec(task, "", "", settings, by_name=True)  # names a wrong setting as it is spelt here
+    make_spec(task, checkpoint="", folder="", values=settings, by_name=True)  # names a wrong setting as spelt here
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExplorerError(f"{folder} exists. Name a new folder, or continue with TrainingRun({str(out)!r}).resume().")

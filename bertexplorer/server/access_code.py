@@ -20,13 +20,8 @@ TURN_S, MAX_WAITING = 1.0, 60  # beyond these, codes from the address are compar
 MAX_NETWORKS = 10_000  # networks whose wrong codes are remembered
 PROOF_S = 120 * 86_400  # until a browser must enter the code again
 MAX_FORM_BYTES, FORM_TIMEOUT_S = 4000, 20
-OPEN_ROUTES = (
-    "health",
-    "none",
-    "phone",
-    "room",
-)
 # A class has its own code, which permits only voting, and a shared run its key, which permits only watching.
+OPEN_ROUTES = ("health", "none", "phone", "room")
 PROGRAM_PATHS = ("/api/", "/mcp", "/gradio_api/", "/config")
 TOO_MANY = f"Too many wrong codes came from your network, and {MAX_WAITING} wait to be compared. Try again in a minute."
 RETRY = ("retry-after", f"{PERIOD_S:.0f}")
@@ -50,10 +45,12 @@ class AccessCode:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else "none"
-        if not self.code or route in OPEN_ROUTES or (route != "code" and self.has_proof(scope)):
+        if not self.code or route in OPEN_ROUTES:
             await self.app(scope, receive, send)
         elif route == "code":
             await self.handle_form(scope, receive, send)
+        elif self.has_proof(scope):
+            await self.app(scope, receive, send)
         elif scope["path"].startswith(PROGRAM_PATHS):
             await self.handle_program(scope, receive, send)
         elif route == "page":
@@ -62,10 +59,12 @@ class AccessCode:
             await reply(send, 401, "The access code is required first. Open the page at / and type it.")
 
     def has_proof(self, scope: Scope) -> bool:
+        """Whether the browser has a cookie that says that it has entered the code."""
         owner = scope["state"]["owner"]
         return any(self.signer.verify(value, "code", self.code, owner) for value in cookie_values(scope, self.name))
 
     async def handle_form(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle the form of the page: admit the browser by a cookie, or ask again."""
         try:
             body = await read_body(scope, with_deadline(receive, FORM_TIMEOUT_S), MAX_FORM_BYTES)
         except Rejected as rejected:
@@ -103,7 +102,8 @@ class AccessCode:
     async def take_turn(self, address: str) -> bool:
         """Wait, if many wrong codes came from *address* lately; False if too many wait already."""
         now = time.monotonic()
-        if sum(now - at <= PERIOD_S for at in self.wrong.get(address, [])) < MAX_WRONG:
+        lately = [at for at in self.wrong.get(address, []) if now - at <= PERIOD_S]
+        if len(lately) < MAX_WRONG:
             return True
         if self.waiting[address] >= MAX_WAITING:
             return False
@@ -128,10 +128,12 @@ class AccessCode:
 def safe_target(path: str, query: bytes = b"") -> str:
     """The page of this server to continue to, with its query; "/" for anything else."""
     path, _, parameters = f"{path}?{query.decode('latin-1')}".partition("?")
-    parameters = parameters.removesuffix("?")
+    parameters = parameters.removesuffix("?")  # where the path had a query itself
     if path not in ("/", "/learn", "/train", "/pretrain", "/gradio"):
         return "/"
-    return path + (f"?{quote(parameters, safe='=&%+-_.~,:;@!()*')}" if parameters else "")
+    if not parameters:
+        return path
+    return f"{path}?{quote(parameters, safe='=&%+-_.~,:;@!()*')}"
 
 
 def form(page: str, detail: str = "") -> str:

@@ -9,7 +9,8 @@ class Arriving:
 
     def __init__(self, most: int, share: int) -> None:
         """*most*: bytes of all requests together. *share*: of those of one network."""
-        self.most, self.share = most, share
+        self.most = most
+        self.share = share
         self.of_network: Counter[str] = Counter()
 
     @property

@@ -21,12 +21,17 @@ def header(scope: Scope, name: str) -> str:
 
 def cookie_values(scope: Scope, name: str) -> list[str]:
     """All values of the cookie *name*. A browser sends several if they were set for different paths."""
-    pairs = [pair.strip().partition("=") for line in header_values(scope, "cookie") for pair in line.split(";")]
-    return [value for key, _, value in pairs if key == name]
+    values = []
+    for line in header_values(scope, "cookie"):
+        for pair in line.split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key == name:
+                values.append(value)
+    return values
 
 
 def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> tuple[str, str]:
-    """The header that sets a cookie which scripts cannot read.
+    """(name, value) of the header that sets a cookie which scripts cannot read.
 
     It is Lax, not Strict: someone who follows a link from a course page should keep their identity. With Strict, that
     request would have no cookie, and a new one would replace it. Requests that change something are POSTs, and the

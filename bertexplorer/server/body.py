@@ -43,14 +43,16 @@ class Rejected(MultiPartException):
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status = status
+        self.detail = detail
 
 
 class BodyLimits:
     """Enforces the limits of Settings."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app, self.settings = app, settings
+        self.app = app
+        self.settings = settings
         self.bodies = Arriving(MAX_HELD, HELD_SHARE)
         self.uploads = Arriving(MAX_UPLOADING, UPLOADING_SHARE)
         self.on_disk = 0  # bytes that the uploads on their way may take there
@@ -59,22 +61,24 @@ class BodyLimits:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        route = scope["state"]["route"]
+        if route != "upload" and scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
         try:
-            if scope["state"]["route"] == "upload":
+            if route == "upload":
                 await self.upload(scope, receive, send)
                 return
-            body = await self.read_body(scope, receive) if scope["method"] == "POST" else b""
-            if scope["state"]["route"] in ("api", "mcp", "call") and body:
+            body = await self.read_body(scope, receive)
+            if body and route in ("api", "mcp", "call"):
                 body = clean_json(body)
         except Rejected as rejected:
             await send_rejection(send, rejected)
             return
-        if scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
         replaced = (b"content-length", b"transfer-encoding")
         headers = [(key, value) for key, value in scope["headers"] if key not in replaced]
-        scope = {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
+        headers.append((b"content-length", str(len(body)).encode()))
+        scope = {**scope, "headers": headers}
         await self.app(scope, replay(body, receive), send)
 
     async def read_body(self, scope: Scope, receive: Receive) -> bytes:
@@ -98,13 +102,19 @@ class BodyLimits:
             self.bodies.remove(network, held)
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = max_upload_bytes(self.settings)
+        """Pass an upload on while it arrives. Raises Rejected if it breaks a limit before the app begins to answer."""
         match = BOUNDARY.search(header(scope, "content-type"))
         if match is None:
             raise Rejected(400, "Files must be sent as multipart/form-data. Upload them on the page.")
-        receive, boundary = with_deadline(receive, self.settings.upload_s), (match[1] or match[2]).encode("latin-1")
         network = scope["state"].get("network", "")
-        upload = UploadLimits(receive, limit, self.settings, boundary, lambda size: self.uploads.add(network, size))
+        limit = max_upload_bytes(self.settings)
+        upload = UploadLimits(
+            with_deadline(receive, self.settings.upload_s),
+            limit,
+            self.settings,
+            boundary=(match[1] or match[2]).encode("latin-1"),
+            hold=lambda size: self.uploads.add(network, size),
+        )
         length = header(scope, "content-length")
         needed = COPIES * (int(length) if length.isdecimal() else limit)
         started = False
@@ -171,23 +181,28 @@ class UploadLimits:
         self.limit = limit
         self.settings = settings
         self.delimiter = b"--" + boundary
-        # the last boundary closes the form
-        self.size = 0
-        self.parts = -1
-        self.tail = b""
+        self.size = 0  # bytes that have arrived
+        self.parts = -1  # delimiters so far, less one: the last one closes the form
+        self.tail = b""  # the end of what has arrived, in which a delimiter may have begun
         self.complete = False
         self.rejected: Rejected | None = None
 
     def check_length(self, length: str) -> None:
+        """Raises Rejected if *length*, the Content-Length header, is beyond the limit."""
         if length.isdecimal() and int(length) > self.limit:
-            self.reject(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
-                           "for all files together. Upload part of it.")  # fmt: skip
+            self.reject(
+                413,
+                f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB for all "
+                "files together. Upload part of it.",
+            )
 
     def reject(self, status: int, detail: str) -> NoReturn:
+        """Raises Rejected, and keeps it: the app may catch it."""
         self.rejected = Rejected(status, detail)
         raise self.rejected
 
     async def receive(self) -> Message:
+        """The next part of the upload, once it is counted. Raises Rejected beyond a limit."""
         try:
             message = await self.receive_message()
         except Rejected as timeout:
@@ -266,10 +281,12 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         message = await receive()
         if message["type"] != "http.request":
             raise Rejected(*DISCONNECTED)
-        parts.append(message.get("body", b""))
-        size, more = size + len(parts[-1]), message.get("more_body", False)
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        more = message.get("more_body", False)
         if size > limit:
-            parts = []
+            parts = []  # the rest is read and discarded
         if size > DRAIN_BYTES or (length.isdecimal() and int(length) > DRAIN_BYTES):
             break
     if size > limit or more:

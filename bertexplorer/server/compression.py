@@ -19,11 +19,14 @@ class PageCompression:
     Scripts are compressed where they are served. Streams are not compressed, as compression would delay them."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.compressed = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
+        self.app = app
+        self.compressed = GZipMiddleware(app, minimum_size=1000, compresslevel=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_page = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
-        await (self.compressed if is_page else self.app)(scope, receive, send)
+        if scope["type"] == "http" and scope["state"]["route"] in ("page", "config"):
+            await self.compressed(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,27 @@ class AssetCache:
     can have many names (/assets/./index.js), so the cache is limited."""
 
     def __init__(self, app: ASGIApp, free_bytes: int = CACHE_BYTES) -> None:
-        self.app, self.free_bytes = app, free_bytes
+        self.app = app
+        self.free_bytes = free_bytes
         self.cache: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asset = scope["type"] == "http" and scope["state"]["route"] == "asset"
-        if not asset or scope["method"] != "GET" or header(scope, "if-none-match"):
+        is_asset = scope["type"] == "http" and scope["state"]["route"] == "asset"
+        if not is_asset or scope["method"] != "GET" or header(scope, "if-none-match"):
             await self.app(scope, receive, send)
             return
-        key = scope["path"], choose_encoding(header(scope, "accept-encoding"), scope["path"])
-        if asset := self.cache.get(key) or await self.fetch(scope, key, receive, send):
+        encoding = choose_encoding(header(scope, "accept-encoding"), scope["path"])
+        key = (scope["path"], encoding)
+        asset = self.cache.get(key) or await self.fetch(scope, key, receive, send)
+        if asset:
             await asset.send(send)
 
     async def fetch(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
         """The response of the app, which is cached if it fits. If its status is not 200, send it unchanged and return
         None."""
+        _, encoding = key
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        scope = {**scope, "headers": [*others, (b"accept-encoding", key[1].encode())]}
+        scope = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
         asset = await read_response(self.app, scope, receive, send)
         if asset and key not in self.cache and len(asset.body) <= self.free_bytes:
             self.free_bytes -= len(asset.body)
@@ -79,7 +86,8 @@ async def read_response(app: ASGIApp, scope: Scope, receive: Receive, send: Send
     """The response of *app* if its status is 200 and it is complete. Anything else is sent unchanged."""
     headers: list[tuple[bytes, bytes]] = []
     parts: list[bytes] = []
-    status, more = 0, True
+    status = 0
+    more = True
 
     async def collect(message: Message) -> None:
         nonlocal status, more
@@ -96,7 +104,8 @@ async def read_response(app: ASGIApp, scope: Scope, receive: Receive, send: Send
     if status != 200 or more:
         return None
     body = b"".join(parts)
-    kept = [pair for pair in headers if pair[0] not in UNCACHED_HEADERS]
+    headers = [(name, value) for name, value in headers if name not in UNCACHED_HEADERS]
+    headers.append((b"content-length", str(len(body)).encode()))
     is_versioned = scope["path"].startswith(("/assets/", "/scripts/"))  # names change with the content
-    lifetime = IMMUTABLE if is_versioned else ONE_DAY
-    return Asset([*kept, (b"content-length", str(len(body)).encode()), (b"cache-control", lifetime)], body)
+    headers.append((b"cache-control", IMMUTABLE if is_versioned else ONE_DAY))
+    return Asset(headers, body)

@@ -29,6 +29,7 @@ class WaitingConnections:
         self.of_address: dict[str, dict[Connection, None]] = {}
 
     def add(self, connection: "Connection") -> None:
+        """Count *connection* as the newest of those that wait."""
         self.remove(connection)
         own = self.of_address.setdefault(connection.address, {})
         self.all[connection] = own[connection] = None
@@ -43,6 +44,7 @@ class WaitingConnections:
         oldest.transport.abort()
 
     def remove(self, connection: "Connection") -> None:
+        """Count *connection* no longer, if it was counted."""
         self.all.pop(connection, None)
         own = self.of_address.get(connection.address, {})
         own.pop(connection, None)
@@ -67,12 +69,14 @@ class Connection(H11Protocol):
         return self.conn.their_state is h11.IDLE
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The head of the first request is to come."""
         super().connection_made(transport)
         self.address = network(self.client[0] if self.client else "")
         self.set_timer()
         self.waiting.add(self)
 
     def data_received(self, data: bytes) -> None:
+        """The head may be here now, or the whole request."""
         super().data_received(data)
         if not self.is_idle:
             self.cancel_timer()
@@ -106,7 +110,9 @@ def network(address: str) -> str:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return str(ipaddress.ip_network((ip, HOUSEHOLD_BITS), strict=False)) if ip.version == 6 else address
+    if ip.version == 4:
+        return address
+    return str(ipaddress.ip_network((ip, HOUSEHOLD_BITS), strict=False))
 
 
 def raise_file_limit() -> int:

@@ -32,6 +32,11 @@ class Headers:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 policy = FILE_POLICY if scope["state"].get("route") == "file" else POLICY.encode()
@@ -39,10 +44,9 @@ class Headers:
                 message = {**message, "headers": [*others, *COMMON, (b"content-security-policy", policy)]}
             await send(message)
 
-        if scope["type"] == "http":
-            scope.setdefault("state", {})
-        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers)
 
 
 def is_dropped(name: bytes) -> bool:
+    """Whether the header *name*, in lower case, is removed or replaced."""
     return name.startswith(b"access-control-") or name == b"server" or name in dict(COMMON)

@@ -43,7 +43,8 @@ class Readiness:
 
 
 class Health:
-    """Answers these three paths, only for this machine unless Settings.metrics is public."""
+    """Answers these three paths, only for this machine unless Settings.metrics is public. While the server stops, it
+    refuses uploads."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
         self.app = app
@@ -52,11 +53,11 @@ class Health:
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["state"]["route"] != "health":
-            if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] == "upload":
-                detail = "The server is stopping; runs continue. Try again in a minute."
-                await reply(send, 503, detail, [("retry-after", "60")])
-                return
+        route = scope["state"]["route"] if scope["type"] == "http" else "none"
+        if route == "upload" and self.ready.ending:
+            detail = "The server is stopping; runs continue. Try again in a minute."
+            await reply(send, 503, detail, [("retry-after", "60")])
+        elif route != "health":
             await self.app(scope, receive, send)
         elif self.settings.metrics != "public" and not is_local(scope):
             await reply(send, 403, "Only this machine may read this. BERTEXPLORER_METRICS=public opens it to others.")

@@ -40,7 +40,8 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, on_open: Callable[[], None], ready: Readiness) -> None:
         super().__init__(config)
-        self.on_open, self.ready = on_open, ready
+        self.on_open = on_open
+        self.ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -59,6 +60,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop, as uvicorn does at a signal; after EXIT_S in any case."""
         self.ready.ending = True
         timer = threading.Timer(EXIT_S, os._exit, (0,))
         timer.daemon = True
@@ -79,14 +81,15 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
         print(error, file=sys.stderr)  # noqa: T201 - only this module prints, apart from the command line
         return 2
     try:
-        bound, signer = bind(settings.host, settings.port), load_signer(settings.data_dir)
+        bound = bind(settings.host, settings.port)
+        signer = load_signer(settings.data_dir)
         prepare_uploads(settings)
         backend = create_backend(settings, library.owned_runs)
     except ExplorerError as error:
         service.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, service, signer, bound, browse, backend)
+    serve(library, settings, service, signer, bound, browse=browse, backend=backend)
     if backend:
         backend.close()
     service.close()
@@ -104,7 +107,8 @@ def serve(
 ) -> None:
     """Serve the page on an open socket until a signal comes. *backend*: where views are computed; None: here."""
     ready = Readiness()
-    queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
+    queues = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens)
+    metrics = Metrics()
     metrics.watch(library.scheduler, queues)
     if backend:
         metrics.watch_replicas(backend.replicas)
@@ -128,9 +132,9 @@ def serve(
 
 
 def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """The configuration of uvicorn. Half of the files that the process may open are for connections that wait for a
-    request. It reads the client's address from X-Forwarded-For only if the request comes from
-    one of Settings.proxies."""
+    """The configuration of uvicorn. It reads the client's address from X-Forwarded-For only if the request comes from
+    one of Settings.proxies. The process may then open more files, half of which are for connections that wait for a
+    request."""
     waiting = WaitingConnections(raise_file_limit() // 2)
     return uvicorn.Config(
         app,
@@ -148,9 +152,12 @@ def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def warm_up(library: CheckpointRegistry, settings: Settings, ready: Readiness, backend: Backend | None = None) -> None:
-    """Compute a first answer, which imports torch. It runs in a thread, after the page is up. *backend*: where the
-    answer is computed; None: here."""
-    ready.error = backend.warm_up() if backend else Answerer(library).answer(opening(settings)).error
+    """Compute a first answer, which imports torch, and note in *ready* how it went. It runs in a thread, after the page
+    is up. *backend*: where the answer is computed; None: here."""
+    if backend:
+        ready.error = backend.warm_up()
+    else:
+        ready.error = Answerer(library).answer(opening(settings)).error
     ready.loaded.set()
 
 
@@ -187,7 +194,9 @@ def bind(host: str, port: int) -> socket.socket:
 def address(settings: Settings) -> str:
     """The address to open on this machine."""
     host = "localhost" if settings.host in ("0.0.0.0", "::", "[::]") else settings.host
-    return f"http://[{host}]:{settings.port}/" if ":" in host.strip("[]") else f"http://{host}:{settings.port}/"
+    if ":" in host.strip("[]"):  # IPv6
+        host = f"[{host}]"
+    return f"http://{host}:{settings.port}/"
 
 
 def prepare_uploads(settings: Settings) -> None:

@@ -14,8 +14,12 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         timestamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line = {"time": f"{timestamp}.{int(record.msecs):03d}Z", "level": record.levelname.lower(), "from": record.name}
-        line |= {"message": record.getMessage()}
+        line = {
+            "time": f"{timestamp}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "from": record.name,
+            "message": record.getMessage(),
+        }
         line |= {key: value for key, value in vars(record).items() if key not in STANDARD_FIELDS}
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)

@@ -38,11 +38,16 @@ class Metrics:
 
     def watch(self, scheduler: ComputeScheduler, queues: RequestQueues) -> None:
         """Register the numbers of the engine."""
-        self.gauge(
-            "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
-        )
-        help = "Texts in those passes; divided by the number of passes, this is the mean batch size"
-        self.gauge("passed_texts", help, lambda: sum(size * times for size, times in scheduler.batches.copy().items()))
+
+        def passes() -> int:
+            return sum(scheduler.batches.values())
+
+        def texts() -> int:
+            return sum(size * times for size, times in scheduler.batches.copy().items())
+
+        about_texts = "Texts in those passes; divided by the number of passes, this is the mean batch size"
+        self.gauge("passes", "Passes through an encoder for one text or several", passes)
+        self.gauge("passed_texts", about_texts, texts)
         for name, queue in (("quick", queues.quick), ("slow", queues.slow)):
             self.gauge(f"{name}_waiting", f"Waiting answers of {name} views", partial(getattr, queue, "waiting"))
             self.gauge(f"{name}_refused", f"Refused answers of {name} views", partial(getattr, queue, "refused"))
@@ -55,6 +60,7 @@ class Metrics:
         self.registry.register(ReplicaCollector(replicas))
 
     def text(self) -> str:
+        """All numbers, as Prometheus reads them."""
         return generate_latest(self.registry).decode()
 
 
@@ -65,12 +71,13 @@ class ReplicaCollector(Collector):
         self.replicas = replicas
 
     def collect(self) -> Iterator[Metric]:
-        statuses, label = self.replicas(), ["replica"]
+        """The numbers as they are now."""
+        label = ["replica"]
         answered = CounterMetricFamily("bertexplorer_replica_requests", "Requests answered by a replica", labels=label)
         restarts = CounterMetricFamily("bertexplorer_replica_restarts", "Ends of a replica's process", labels=label)
         in_flight = GaugeMetricFamily("bertexplorer_replica_in_flight", "Requests given to a replica", labels=label)
         ready = GaugeMetricFamily("bertexplorer_replica_ready", "Whether a replica has answered", labels=label)
-        for status in statuses:
+        for status in self.replicas():
             answered.add_metric([status.name], status.answered)
             restarts.add_metric([status.name], status.restarts)
             in_flight.add_metric([status.name], status.in_flight)

@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import socket
+from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -10,7 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bertexplorer.server.asgi import header, header_values, reply
 from bertexplorer.settings import Settings
 
-READ, WRITE = ("GET", "HEAD"), ("POST",)
+READ = ("GET", "HEAD")
+WRITE = ("POST",)
 ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's other routes, such as uploads, do not exist
     ("page", READ, r"/(train|pretrain|learn)?/?|/gradio"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
@@ -34,11 +36,21 @@ ROUTES = (  # (name, methods, path): what pages and endpoints need; gradio's oth
     ("config", READ, r"/config/?|/gradio_api/(info|app_id)/?"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
-DROPPED_HEADERS = (b"range", b"x-forwarded-host", b"x-gradio-server")
 # No page sends them; gradio fails on odd ranges, and takes the others for the address of this server.
+DROPPED_HEADERS = (b"range", b"x-forwarded-host", b"x-gradio-server")
 GRADIO_PARAMETERS = ("page", "deep_link")  # of a link to a page, on which gradio fails if their target is missing
 MAX_PATH, MAX_PART = 2000, 255  # bytes of a path and of a part of it; file systems do not allow longer names
 SUSPICIOUS = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
+
+
+class Route(NamedTuple):
+    """What a path leads to, and the methods that it answers."""
+
+    name: str
+    methods: tuple[str, ...]
+
+
+NO_ROUTE = Route("none", ())
 
 
 class RequestFilter:
@@ -58,15 +70,19 @@ class RequestFilter:
                 await self.app(scope, receive, send)
             return
         route = route_of(scope["path"])
-        headers = [pair for pair in scope["headers"] if pair[0] not in DROPPED_HEADERS]
-        query = without_gradio_parameters(scope["query_string"]) if route[0] == "page" else scope["query_string"]
+        headers = [(name, value) for name, value in scope["headers"] if name not in DROPPED_HEADERS]
+        query = scope["query_string"]
+        if route.name == "page":
+            query = without_gradio_parameters(query)
         scope = {**scope, "headers": headers, "query_string": query}
-        scope.setdefault("state", {})["route"] = route[0]
-        if problem := self.host_problem(scope) or route_problem(scope, route) or origin_problem(scope):
-            allowed = [("allow", ", ".join(route[1]))] if problem[0] == 405 else []
-            await reply(send, *problem, allowed)
+        scope.setdefault("state", {})["route"] = route.name
+        problem = self.host_problem(scope) or route_problem(scope, route) or origin_problem(scope)
+        if problem is None:
+            await self.app(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        status, detail = problem
+        allowed = [("allow", ", ".join(route.methods))] if status == 405 else []
+        await reply(send, status, detail, allowed)
 
     def host_problem(self, scope: Scope) -> tuple[int, str] | None:
         """(status, detail) for a request to a host name that is not ours, else None.
@@ -88,6 +104,7 @@ def host_name(host: str) -> str:
 
 
 def is_address(name: str) -> bool:
+    """Whether *name*, of a Host header, is an IP address."""
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
@@ -95,34 +112,36 @@ def is_address(name: str) -> bool:
     return True
 
 
-def route_of(path: str) -> tuple[str, tuple[str, ...]]:
-    """(name, methods) of the route; ("none", ()) if there is none, or if *path* may be disguised."""
-    decoded = path
-    for _ in range(5):
-        decoded, before = unquote(decoded), decoded
-        if decoded == before:
-            break
+def route_of(path: str) -> Route:
+    """The route of *path*; NO_ROUTE if there is none, or if the path may be disguised."""
     longest_part = max(map(len, path.encode("utf-8", "replace").split(b"/")))
     if len(path) > MAX_PATH or longest_part > MAX_PART:
-        return "none", ()
-    if decoded != path or SUSPICIOUS.search(
-        decoded
-    ):  # the server has decoded it once; a path encoded twice is a disguise
-        return "none", ()
-    return next(((name, methods) for name, methods, pattern in PATTERNS if pattern.fullmatch(path)), ("none", ()))
+        return NO_ROUTE
+    is_encoded_twice = unquote(path) != path  # the server has decoded it once; more is a disguise
+    if is_encoded_twice or SUSPICIOUS.search(path):
+        return NO_ROUTE
+    for name, methods, pattern in PATTERNS:
+        if pattern.fullmatch(path):
+            return Route(name, methods)
+    return NO_ROUTE
 
 
 def without_gradio_parameters(query: bytes) -> bytes:
     """The query of a page without the parameters of gradio."""
-    parts = [(unquote_plus(part.partition(b"=")[0].decode("latin-1")), part) for part in query.split(b"&")]
-    return b"&".join(part for name, part in parts if name not in GRADIO_PARAMETERS)
+    kept = []
+    for part in query.split(b"&"):
+        name, _, _ = part.partition(b"=")
+        if unquote_plus(name.decode("latin-1")) not in GRADIO_PARAMETERS:
+            kept.append(part)
+    return b"&".join(kept)
 
 
-def route_problem(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, str] | None:
-    if not route[1]:
+def route_problem(scope: Scope, route: Route) -> tuple[int, str] | None:
+    """(status, detail) for a request to no route, or with a method that it does not answer, else None."""
+    if not route.methods:
         return 404, "There is no such page here. Open the page at / and continue from there."
-    if scope["method"] not in route[1]:
-        return 405, f"This address answers {' and '.join(route[1])} only."
+    if scope["method"] not in route.methods:
+        return 405, f"This address answers {' and '.join(route.methods)} only."
     return None
 
 
@@ -132,7 +151,8 @@ def origin_problem(scope: Scope) -> tuple[int, str] | None:
     Requests that change something must come from a page of this server according to their Origin."""
     if scope["method"] in READ:
         return None
-    origins, host = header_values(scope, "origin"), header(scope, "host").lower()
+    origins = header_values(scope, "origin")
+    host = header(scope, "host").lower()
     is_same = all(urlsplit(origin).netloc.lower() == host for origin in origins)
     if is_same and (origins or header(scope, "sec-fetch-site") in ("", "same-origin", "none")):
         return None

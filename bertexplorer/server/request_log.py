@@ -11,6 +11,7 @@ from bertexplorer.server.asgi import reply
 from bertexplorer.server.metrics import Metrics
 
 QUIET = ("asset", "health", "line")  # routes that are logged only on errors
+REJECTED = (400, 403, 408, 413, 429, 503, 507)  # statuses of requests that a rule or a limit has refused
 log = logging.getLogger("bertexplorer.server.watch")  # a name that log configurations may use
 
 
@@ -18,7 +19,8 @@ class RequestLog:
     """The outermost layer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
+        self.app = app
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,12 +58,20 @@ class RequestLog:
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route != "events":
             self.metrics.seconds.labels(route).observe(seconds)
-        rejected, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
-        if route in QUIET and not failed and status != 403:
+        if route in QUIET and status not in (403, 500):
             return
-        owner_hash = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
-        fields = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
-        level = logging.WARNING if rejected else logging.INFO
-        if failed:
+        level = logging.INFO
+        if status == 500:
             level = logging.ERROR
-        log.log(level, "request", extra={**fields, "who": owner_hash})
+        elif status in REJECTED:
+            level = logging.WARNING
+        owner_hash = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
+        fields = {
+            "id": id,
+            "route": route,
+            "method": scope["method"],
+            "status": status,
+            "ms": round(1000 * seconds, 1),
+            "who": owner_hash,
+        }
+        log.log(level, "request", extra=fields)

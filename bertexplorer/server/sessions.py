@@ -10,7 +10,7 @@ from bertexplorer.server.connections import network
 from bertexplorer.server.cookie_signing import CookieSigner
 
 YEAR = 365 * 86_400
-VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
+VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")  # of the cookie: the owner, and the signature
 
 
 class OwnerCookies:
@@ -18,7 +18,8 @@ class OwnerCookies:
     state.network, the address of its network: a program makes up any number of owners, but has few addresses."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
-        self.app, self.signer = app, signer
+        self.app = app
+        self.signer = signer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -27,7 +28,8 @@ class OwnerCookies:
         owner = self.read(scope)
         state = scope["state"]
         state["network"] = network((scope.get("client") or ("", 0))[0])
-        state["known"], state["owner"] = bool(owner), owner or secrets.token_hex(16)
+        state["known"] = bool(owner)
+        state["owner"] = owner or secrets.token_hex(16)
         if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year
             await self.app(scope, receive, send)
             return
@@ -45,6 +47,8 @@ class OwnerCookies:
     def read(self, scope: Scope) -> str:
         """The owner according to a valid cookie, "" if there is none."""
         for value in cookie_values(scope, self.signer.name):
-            if (match := VALUE.fullmatch(value)) and self.signer.verify(match[2], "owner", match[1]):
-                return match[1]
+            if match := VALUE.fullmatch(value):
+                owner, signature = match.groups()
+                if self.signer.verify(signature, "owner", owner):
+                    return owner
         return ""

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.asgi import reply
 
-MAX_OWN, MAX_ALL = 16, 1000
+MAX_OWN, MAX_ALL = 16, 1000  # of a browser, of all
 MAX_NETWORK = 100  # of an address, which a class may share
 RETRY_S = 5
 
@@ -19,14 +19,16 @@ class StreamLimit:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.open: Counter[str] = Counter()  # owner -> open streams
-        self.of_network: Counter[str] = Counter()
+        self.of_network: Counter[str] = Counter()  # network -> open streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] not in ("events", "answers"):
             await self.app(scope, receive, send)
             return
-        owner, network = scope["state"]["owner"], scope["state"].get("network", "")
-        own, near = self.open[owner], self.of_network[network]
+        owner = scope["state"]["owner"]
+        network = scope["state"].get("network", "")
+        own = self.open[owner]
+        near = self.of_network[network]
         total = self.open.total()
         if own >= MAX_OWN or near >= MAX_NETWORK or total >= MAX_ALL:
             count = f"this browser has {own} open streams, its network {near}, all have {total}"

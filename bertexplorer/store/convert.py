@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.file_state import file_state
+from bertexplorer.model.file_state import FileState, file_state
 from bertexplorer.model.layout import encoder_folder
 from bertexplorer.store import sandbox, sentence_files
 
@@ -59,6 +59,7 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     """*folder* if it has safetensors, else a folder in *data_dir* with its weights converted. Raises ExplorerError if
     there are only pickles and they are not *allowed*, if they are not what the hub published, and HarmfulError if they
     contain anything but weights."""
+    # 1. The pickles: whether they may be converted, and are as they were published.
     inner = encoder_folder(folder)
     files = pickle_files(inner)
     if not files:
@@ -75,33 +76,51 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     before = file_state(files)
     digests = {file.name: digest(file) for file in files}
     for file in files:
-        if (published := published_digest(file)) not in ("", digests[file.name]):
+        published = published_digest(file)
+        if published not in ("", digests[file.name]):
             raise ExplorerError(
                 f"{file.name} of {name} has the SHA-256 {digests[file.name][:12]}…; the hub published "
                 f"{published[:12]}…. The download is damaged: delete it from the hub's cache, and open it again."
             )
-    small = [file for file in inner.iterdir() if (file.suffix in SUFFIXES or file.name == LENS) and file.is_file()]
-    others = {file.relative_to(folder): file for file in sentence_files.find_files(folder)}
-    others |= {file.relative_to(inner): file for file in small}  # the encoder comes to lie in the folder itself
-    others = dict(sorted(others.items()))
+    # 2. The folder that is named by their content and by that of the files beside them.
+    others = files_to_copy(folder, inner)
     key = hashlib.sha256()
-    for part in (*digests.values(), *(f"{path} {digest(file)}" for path, file in others.items())):
-        key.update(part.encode())
+    for sha in digests.values():
+        key.update(sha.encode())
+    for path, file in others.items():
+        key.update(f"{path} {digest(file)}".encode())
     target = data_dir / "converted" / key.hexdigest()
     if (target / ORIGIN).is_file():
         return target
     try:
-        convert(name, files, others, target, digests, before)
+        convert(name, files, others=others, target=target, digests=digests, before=before)
     except OSError as error:
         raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
     return target
 
 
+def files_to_copy(folder: Path, inner: Path) -> dict[Path, Path]:
+    """Path in a converted checkpoint -> file that is copied there: those of the encoder in the folder *inner*, which
+    comes to lie in the new folder itself, and those of the sentence encoder in *folder*. Sorted by path."""
+    files = {file.relative_to(folder): file for file in sentence_files.find_files(folder)}
+    for file in inner.iterdir():
+        if file.is_file() and (file.suffix in SUFFIXES or file.name == LENS):
+            files[file.relative_to(inner)] = file
+    return dict(sorted(files.items()))
+
+
 def convert(
-    name: str, files: list[Path], others: Mapping[Path, Path], target: Path, digests: dict[str, str], before: object
+    name: str,
+    files: list[Path],
+    *,
+    others: Mapping[Path, Path],
+    target: Path,
+    digests: dict[str, str],
+    before: FileState,
 ) -> None:
-    """Create the folder *target*, in one step, from *files* whose `file_state` was *before*. Raises OSError, and
-    ExplorerError as `with_safetensors` does."""
+    """Create the folder *target*, in one step, from *files* whose `file_state` was *before* and whose SHA-256 are
+    *digests*, by name. *others*: path in the new folder -> file to copy. Raises OSError, and ExplorerError as
+    `with_safetensors` does."""
     target.parent.mkdir(parents=True, exist_ok=True)
     delete_abandoned(target.parent)
     needed = sum(file.stat().st_size for file in files) + MARGIN_BYTES
@@ -112,7 +131,7 @@ def convert(
             "room."
         )
     with tempfile.TemporaryDirectory(".partial", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as made:
-        write(name, files, others, Path(made), digests)
+        write(name, files, others=others, digests=digests, partial=Path(made))
         if file_state(files) != before:
             raise ExplorerError(f"The weights of {name} changed while they were converted. Try again.")
         if target.is_dir() and not (target / ORIGIN).is_file():
@@ -125,17 +144,22 @@ def convert(
                 raise
 
 
-def write(name: str, files: list[Path], others: Mapping[Path, Path], partial: Path, digests: dict[str, str]) -> None:
-    """Write the converted weights, and copies of the *others* (path -> file), into the empty folder *partial*."""
+def write(name: str, files: list[Path], *, others: Mapping[Path, Path], digests: dict[str, str], partial: Path) -> None:
+    """Write the converted weights of *files*, and copies of the *others*, into the empty folder *partial*. Raises as
+    `convert` does."""
     size = sum(file.stat().st_size for file in files)
     try:
         for path, file in others.items():
             (partial / path).parent.mkdir(exist_ok=True)
             shutil.copyfile(file, partial / path)
-        paths = {file.name: str(file.resolve()) for file in files}
-        weights = str((partial / "model.safetensors").resolve())
-        limits = {"megabytes": (BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000, "disk": size + MARGIN_BYTES}
-        sandbox.call(write_safetensors, paths, weights, seconds=SECONDS, **limits)
+        sandbox.call(
+            write_safetensors,
+            {file.name: str(file.resolve()) for file in files},
+            str((partial / "model.safetensors").resolve()),
+            seconds=SECONDS,
+            megabytes=(BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000,
+            disk=size + MARGIN_BYTES,
+        )
         (partial / ORIGIN).write_text(json.dumps({"converted_from": digests}, indent=1), "utf-8")
     except sandbox.SandboxError as error:
         raise ExplorerError(
@@ -166,6 +190,7 @@ def kept_if_usable(converted: Path, source: Path) -> Iterator[None]:
 
 
 def digest(file: Path) -> str:
+    """The SHA-256 of *file*, 64 hexadecimal digits."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -180,13 +205,15 @@ def conversion_note(folder: Path) -> str:
     """Which files the weights in *folder* come from, for people; "" if they were not converted."""
     try:
         digests = json.loads((folder / ORIGIN).read_text("utf-8"))["converted_from"]
-        return "converted from " + ", ".join(f"{name} (sha256 {sha[:12]}…)" for name, sha in digests.items())
+        names = ", ".join(f"{name} (sha256 {sha[:12]}…)" for name, sha in digests.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
+    return f"converted from {names}"
 
 
 def write_safetensors(files: Mapping[str, str], target: str) -> None:
-    """Read the weights in *files*, name -> path, and write them as safetensors. Called in the separate process."""
+    """Read the weights in *files*, name -> path, and write them as safetensors. Called in the separate process. Raises
+    ExplorerError for a file that contains anything else."""
     from safetensors import TensorSpec, serialize_file
 
     from bertexplorer.store.pickled_weights import BFLOAT16_BITS, read
@@ -197,13 +224,12 @@ def write_safetensors(files: Mapping[str, str], target: str) -> None:
             arrays |= read(Path(path))
         except ExplorerError as error:
             raise ExplorerError(f"{name} cannot be read: {error}") from error
-    specs = {
-        name: TensorSpec(
+    specs = {}
+    for name, array in arrays.items():
+        specs[name] = TensorSpec(
             dtype="bfloat16" if array.dtype == BFLOAT16_BITS else array.dtype.name,
             shape=array.shape,
             data_ptr=array.ctypes.data,
             data_len=array.nbytes,
         )
-        for name, array in arrays.items()
-    }
     serialize_file(specs, target, {"format": "pt"})

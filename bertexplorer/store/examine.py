@@ -18,7 +18,7 @@ from bertexplorer.model.text import MAX_CHARACTERS, Tokenizer, without_panic
 from bertexplorer.store import sandbox, sentence_files, tokenizer_bounds
 
 FORMAT = "3"  # of this examination; results of other versions do not count
-SECONDS, MEGABYTES = 60.0, 1000
+SECONDS, MEGABYTES = 60.0, 1000  # that the separate process may take
 MAX_HEADER_BYTES = 4_000_000  # of a safetensors header; that of BERT-large has 50,000
 MAX_FILE_BYTES = 100_000_000  # of a vocabulary
 SUFFIXES = (".json", ".txt", ".model", ".jinja")  # of the files that a tokenizer is built from
@@ -45,15 +45,17 @@ def check_kinds(name: str, folder: Path) -> None:
 
 
 def examine(name: str, folder: Path, data_dir: Path) -> None:
-    """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. Checkpoints that pass are remembered
-    in *data_dir* by a hash of their content."""
+    """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. The verdict is remembered in
+    *data_dir* by a hash of what was examined."""
+    # 1. The files that other libraries parse.
     weights = weight_files(folder)
-    places = {folder, encoder_folder(folder)}
-    others = sorted(path for place in places for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    paths = {*folder.iterdir(), *encoder_folder(folder).iterdir()}
+    others = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
     for file in others:
         if (size := file.stat().st_size) > MAX_FILE_BYTES:
             limit = f"{MAX_FILE_BYTES / 1e6:,.0f} MB at most"
             raise ExplorerError(f"{file.name} of {name} has {size / 1e6:,.0f} MB; wanted {limit}. Choose another one.")
+    # 2. A hash of them: of weights, the headers alone.
     digest = hashlib.sha256(FORMAT.encode())
     for file in weights:
         digest.update(read_header(file, name))
@@ -62,6 +64,7 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
         with file.open("rb") as stream:
             while part := stream.read(1_000_000):
                 digest.update(part)
+    # 3. The verdict.
     key = digest.hexdigest()
     verdict = remembered_verdict(key, data_dir)
     if verdict is None:
@@ -74,7 +77,8 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
 def remembered_verdict(key: str, data_dir: Path) -> str | None:
     """Why the files with this *key* are refused, "" if they are not, and None if they have to be examined."""
     mark = data_dir / "examined" / key
-    refused, failed = mark.with_suffix(".refused"), mark.with_suffix(".failed")
+    refused = mark.with_suffix(".refused")
+    failed = mark.with_suffix(".failed")
     with suppress(OSError):
         if mark.is_file():
             return ""
@@ -86,12 +90,14 @@ def remembered_verdict(key: str, data_dir: Path) -> str | None:
 
 
 def judge(folder: Path, mark: Path) -> str:
-    """Why the checkpoint in *folder* is refused, "" if it is not. It is remembered beside *mark*."""
+    """Why the checkpoint in *folder* is refused, "" if it is not. That is written to the file *mark*, or beside it,
+    where `remembered_verdict` looks."""
     verdict = ""
     try:
         sandbox.call(open_files, str(folder.resolve()), seconds=SECONDS, megabytes=MEGABYTES)
     except ExplorerError as error:
-        verdict, mark = str(error), mark.with_suffix(".refused")
+        verdict = str(error)
+        mark = mark.with_suffix(".refused")
     except sandbox.SandboxError as error:
         verdict = f"opening its files {error}, so they are damaged or harmful. Choose another checkpoint."
         mark = mark.with_suffix(".failed")
@@ -140,7 +146,9 @@ def open_files(folder: str) -> None:
     tokenizer_bounds.check(parts)
     letters = tokenizer_bounds.telling_letters(parts)
     repeated = dict.fromkeys((*REPEATED, *letters))
-    texts = [*PROBES, *(pattern * count + "!" for count in (SHORT, LONG) for pattern in repeated)]
+    texts = [*PROBES]
+    for count in (SHORT, LONG):
+        texts += [pattern * count + "!" for pattern in repeated]
     for text in texts:
         with suppress(ExplorerError):
             tokenizer.encode(text)
@@ -175,27 +183,30 @@ def free_bytes() -> int | None:
     """The free memory of this machine or container; None if unknown."""
     limits = []
     if MEMINFO.is_file():
-        limits += [1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if "MemAvailable" in line]
-    try:
-        limit, used = (CGROUP / "memory.max").read_text().strip(), int((CGROUP / "memory.current").read_text())
-        cached = [
-            int(line.split()[1]) for line in (CGROUP / "memory.stat").read_text().splitlines() if "_file " in line
-        ]
+        for line in MEMINFO.read_text().splitlines():
+            if "MemAvailable" in line:
+                limits.append(1024 * int(line.split()[1]))
+    with suppress(OSError, ValueError):  # not in a container
+        limit = (CGROUP / "memory.max").read_text().strip()
+        used = int((CGROUP / "memory.current").read_text())
+        cached = 0  # files in memory, which the kernel gives up
+        for line in (CGROUP / "memory.stat").read_text().splitlines():
+            if "_file " in line:
+                cached += int(line.split()[1])
         if limit != "max":
-            limits.append(int(limit) - used + sum(cached))
-    except (OSError, ValueError):
-        pass  # the container has no limit
-    return min(limits) if limits else None
+            limits.append(int(limit) - used + cached)
+    return min(limits, default=None)
 
 
 def weight_bytes(folder: Path, precision: str) -> int:
     """Bytes that the weights in *folder* need at *precision* (fp32 or bf16), by the shapes in their headers. 0 if a
     header cannot be read, which loading reports."""
-    count = 0
+    count = 0  # of numbers
     for file in weight_files(folder):
         try:
             with safe_open(file, framework="np") as tensors:
-                count += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+                for name in tensors.keys():  # noqa: SIM118 - not a dict
+                    count += prod(tensors.get_slice(name).get_shape())
         except (SafetensorError, OSError):
             return 0
     return count * ITEM_BYTES[precision]
@@ -204,9 +215,10 @@ def weight_bytes(folder: Path, precision: str) -> int:
 def missing_bytes(name: str, folder: Path, precision: str, evictable: int) -> int:
     """How many of the *evictable* bytes, those of loaded checkpoints, must be freed before the checkpoint fits. Raises
     ExplorerError if freeing all of them is not enough."""
-    needed, free = weight_bytes(folder, precision), free_bytes()
+    free = free_bytes()
     if free is None:
         return 0
+    needed = weight_bytes(folder, precision)
     available = max(0, free + evictable - RESERVE_BYTES)
     if needed > available:
         raise ExplorerError(

@@ -18,8 +18,6 @@ from bertexplorer.store.convert import digest, published_digest
 from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name, delete, file_list
 
 CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
-SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
-PICKLED = "pytorch_model.bin", re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
     "config.json",
     "tokenizer.json",
@@ -39,6 +37,33 @@ SMALL_FILES = (
 POLL_S = 0.5
 DAY_S = 86_400
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class WeightFormat:
+    """How the weight files of one format are called."""
+
+    single: str  # of weights in one file
+    shard: re.Pattern[str]  # of weights in several, and of their index
+
+
+SAFETENSORS = WeightFormat(
+    single="model.safetensors",
+    shard=re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json"),
+)
+PICKLED = WeightFormat(
+    single="pytorch_model.bin",
+    shard=re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json"),
+)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a repository at one commit."""
+
+    commit: str
+    sizes: dict[str, int]  # file -> its bytes
+    pickled_blobs: dict[str, str | None]  # weight file that is a pickle -> the hash of its content
 
 
 @dataclass(frozen=True)
@@ -63,24 +88,36 @@ def download(
     check_name(repo)
     name, _, revision = repo.partition("@")
     token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
-    problem = f"Cannot reach the hub for {repo}", "Check the network, or try again later."
-    with hub_errors(repo, offline_names, as_operator, *problem):
-        listing = in_background(list_files, name, revision, timeout_s, token, pickles)
-        ref, commit, sizes = listing.result(2 * timeout_s)
-        files = select_files(repo, sizes, pickles=pickles)
-        snapshot = cache_folder(repo) / "snapshots" / commit
-        total = sum(sizes[name] for name in files if not (snapshot / name).is_file())
-        check_disk(repo, total, Path(HF_HUB_CACHE))
+    # 1. What the repository has, and whether it can be used.
+    with hub_errors(
+        repo,
+        offline_names,
+        as_operator,
+        problem=f"Cannot reach the hub for {repo}",
+        todo="Check the network, or try again later.",
+    ):
+        listed = in_background(list_files, name, revision, timeout_s, token, pickles)
+        ref, listing = listed.result(2 * timeout_s)
+        files = select_files(repo, listing.sizes, pickles=pickles)
+        snapshot = cache_folder(repo) / "snapshots" / listing.commit
+        missing_bytes = sum(listing.sizes[file] for file in files if not (snapshot / file).is_file())
+        check_disk(repo, missing_bytes, Path(HF_HUB_CACHE))
         with suppress(TimeoutError):  # too slow to know beforehand; loading checks it again
-            in_background(check_family, repo, commit, token).result(2 * timeout_s)
-    problem = f"The download of {repo} broke off", "Try again: the files that have arrived are kept."
-    with hub_errors(repo, offline_names, as_operator, *problem):
-        transfer = in_background(fetch, repo, ref, commit, files, token)
-        yield from progress_of(transfer, cache_folder(repo), total / 1e6)
+            in_background(check_family, repo, listing.commit, token).result(2 * timeout_s)
+    # 2. Its files.
+    with hub_errors(
+        repo,
+        offline_names,
+        as_operator,
+        problem=f"The download of {repo} broke off",
+        todo="Try again: the files that have arrived are kept.",
+    ):
+        transfer = in_background(fetch, repo, ref, listing.commit, files, token)
+        yield from progress_of(transfer, cache_folder(repo), total=missing_bytes / 1e6)
 
 
 @contextmanager
-def hub_errors(repo: str, offline_names: list[str], as_operator: bool, problem: str, todo: str) -> Iterator[None]:
+def hub_errors(repo: str, offline_names: list[str], as_operator: bool, *, problem: str, todo: str) -> Iterator[None]:
     """Turn errors of the hub into an ExplorerError. *problem* and *todo*: its words for an error of the network."""
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -90,15 +127,14 @@ def hub_errors(repo: str, offline_names: list[str], as_operator: bool, problem: 
         RevisionNotFoundError,
     )
 
-    offline, (name, _, revision) = f"Available offline: {', '.join(offline_names)}.", repo.partition("@")
+    name, _, revision = repo.partition("@")
+    offline = f"Available offline: {', '.join(offline_names)}."
     try:
         yield
     except GatedRepoError as error:
-        advice = (
-            "Accept it there and set HF_TOKEN to your token, or choose another one."
-            if as_operator
-            else "The operator of this page can download it on the server; else choose another one."
-        )
+        advice = "The operator of this page can download it on the server; else choose another one."
+        if as_operator:
+            advice = "Accept it there and set HF_TOKEN to your token, or choose another one."
         raise ExplorerError(f"{repo} has a licence that must first be accepted on the hub. {advice}") from error
     except RevisionNotFoundError as error:
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
@@ -116,12 +152,16 @@ def hub_errors(repo: str, offline_names: list[str], as_operator: bool, problem: 
 
 
 def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[False] | None) -> None:
-    """Download *files* of *repo* at *commit*, check them, and name the commit *ref* in the cache."""
+    """Download *files* of *repo* at *commit*, check them, and name the commit *ref* in the cache.
+
+    Raises ConnectionError if files are missing afterwards, ExplorerError as `check_content` does, and the errors of the
+    hub."""
     from huggingface_hub import snapshot_download
 
     root = cache_folder(repo)
-    snapshot, named = root / "snapshots" / commit, root / "refs" / ref
-    for file in (file_list(snapshot), named):
+    snapshot = root / "snapshots" / commit
+    ref_file = root / "refs" / ref
+    for file in (file_list(snapshot), ref_file):
         file.parent.mkdir(parents=True, exist_ok=True)
     file_list(snapshot).write_text("\n".join(files), "utf-8")
     for file in (root / "blobs").glob("*.incomplete"):
@@ -132,11 +172,12 @@ def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[Fal
     if not all((snapshot / name).is_file() for name in files):  # snapshot_download is content with what it has
         raise ConnectionError("files are missing")
     check_content(repo, [snapshot / name for name in files])
-    named.write_text(commit, "utf-8")
+    ref_file.write_text(commit, "utf-8")
 
 
 def in_background(call: "Callable[..., T]", *arguments: Any) -> "Future[T]":
-    """Call in a thread of its own, which may hang without holding up other calls."""
+    """What *call* returns for *arguments*, or raises, from a thread of its own: it may hang without holding up other
+    calls, or the end of the process."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -151,8 +192,9 @@ def in_background(call: "Callable[..., T]", *arguments: Any) -> "Future[T]":
 
 def refusal_of(response: Any) -> str:
     """What a refusal of the hub, an HTTP response, means and what to do about it."""
-    status, wait = response.status_code, str(response.headers.get("Retry-After", ""))
+    status = response.status_code
     if status == 429:
+        wait = str(response.headers.get("Retry-After", ""))
         when = f"in {int(wait):,} seconds" if wait.isdecimal() else "in a few minutes"
         return f"it has received too many requests from here. Try again {when}."
     if status == 401:
@@ -163,7 +205,8 @@ def refusal_of(response: Any) -> str:
 def check_content(repo: str, files: Iterable[Path]) -> None:
     """Raises ExplorerError for a file that is not what the hub published, after deleting it."""
     for file in files:
-        if (published := published_digest(file)) and published != digest(file):
+        published = published_digest(file)
+        if published and published != digest(file):
             delete(file)
             raise ExplorerError(
                 f"{file.name} of {repo} is not the file that the hub published, so it was deleted: its SHA-256 is not "
@@ -173,38 +216,50 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
 
 def list_files(
     repo: str, revision: str, timeout_s: float, token: Literal[False] | None, pickles: bool
-) -> tuple[str, str, dict[str, int]]:
-    """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
-    request in which the hub's own account converted it, unless the weights of the branch have changed since. Without an
-    answer on pull requests, those of the main branch if *pickles* are allowed, else raises TimeoutError."""
+) -> tuple[str, Listing]:
+    """(ref in the cache, the files) of *repo*. If its main branch has no safetensors, those of the pull request in
+    which the hub's own account converted it, unless the weights of the branch have changed since. Without an answer on
+    pull requests, those of the main branch if *pickles* are allowed, else raises TimeoutError."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi(token=token)
+    listing = files_at(api, repo, revision or None, timeout_s)
+    if revision:
+        return revision, listing
+    if weight_files(listing.sizes, SAFETENSORS):
+        return "main", listing
+    ignored = [HfHubHTTPError, KeyError, ValueError]  # discussions are off, or a mirror has none
+    if pickles:
+        ignored.append(TimeoutError)
+    with suppress(*ignored):
+        search = in_background(find_conversion, api, repo, listing, timeout_s)  # which has no limit in time itself
+        conversion = search.result(0.8 * timeout_s)
+        if conversion is not None:
+            return CONVERTED, conversion
+    return "main", listing
 
-    def files_at(ref: str | None) -> tuple[str, dict[str, int], dict[str, str | None]]:
-        """(commit, file -> bytes, weight file that is a pickle -> its blob)."""
-        info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
-        files = {file.rfilename: file for file in info.siblings or []}
-        sizes = {name: file.size or 0 for name, file in files.items()}
-        return str(info.sha), sizes, {name: files[name].blob_id for name in weight_files(sizes, *PICKLED)}
 
-    def converted() -> tuple[str, dict[str, int]] | None:
-        for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
-            if request.author == CONVERTER and request.status in ("open", "merged"):
-                commit, sizes, blobs = files_at(f"refs/pr/{request.num}")
-                if weight_files(sizes) and all(blobs.get(name, blob) == blob for name, blob in originals.items()):
-                    return commit, sizes
-        return None
+def files_at(api: Any, repo: str, ref: str | None, timeout_s: float) -> Listing:
+    """The files of *repo* at *ref*, a branch, a tag, a commit or a pull request; None: its main branch."""
+    info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
+    files = {file.rfilename: file for file in info.siblings or []}
+    sizes = {name: file.size or 0 for name, file in files.items()}
+    blobs = {name: files[name].blob_id for name in weight_files(sizes, PICKLED)}
+    return Listing(commit=str(info.sha), sizes=sizes, pickled_blobs=blobs)
 
-    commit, sizes, originals = files_at(revision or None)
-    if revision or weight_files(sizes):
-        return revision or "main", commit, sizes
-    absent = (HfHubHTTPError, KeyError, ValueError)  # discussions are off, or a mirror has none
-    with suppress(*absent, *([TimeoutError] if pickles else [])):
-        if found := in_background(converted).result(0.8 * timeout_s):  # the call itself has no limit in time
-            return CONVERTED, *found
-    return "main", commit, sizes
+
+def find_conversion(api: Any, repo: str, original: Listing, timeout_s: float) -> Listing | None:
+    """The files of the pull request in which the hub's own account converted the weights of *original*, if any."""
+    for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
+        if request.author != CONVERTER or request.status not in ("open", "merged"):
+            continue
+        listing = files_at(api, repo, f"refs/pr/{request.num}", timeout_s)
+        blobs = listing.pickled_blobs  # of the weights that were converted
+        same = all(blobs.get(name, blob) == blob for name, blob in original.pickled_blobs.items())
+        if same and weight_files(listing.sizes, SAFETENSORS):
+            return listing
+    return None
 
 
 def check_family(repo: str, commit: str, token: Literal[False] | None) -> None:
@@ -218,11 +273,12 @@ def check_family(repo: str, commit: str, token: Literal[False] | None) -> None:
         raise ExplorerError(f"{repo} was not downloaded: {error}") from error
 
 
-def weight_files(
-    sizes: Mapping[str, int], single: str = "model.safetensors", shard: re.Pattern[str] = SAFETENSORS
-) -> list[str]:
-    """The weight files of one format, as one file or in shards; [] if there are none."""
-    return [single] if single in sizes else [name for name in sizes if shard.fullmatch(name)]
+def weight_files(names: Iterable[str], format: WeightFormat) -> list[str]:
+    """Those of *names* that are weights of this *format*, one file or its shards; [] if there are none."""
+    names = list(names)
+    if format.single in names:
+        return [format.single]
+    return [name for name in names if format.shard.fullmatch(name)]
 
 
 def upload(folder: Path, repo: str, token: str) -> str:
@@ -252,8 +308,8 @@ def upload(folder: Path, repo: str, token: str) -> str:
 def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
     """The safetensors weights, else, if *pickles* are allowed, pytorch_model.bin, as one file or in shards; and the
     small files, with those of a sentence encoder. Raises ExplorerError if something necessary is missing."""
-    weights = weight_files(sizes)
-    pickled = weight_files(sizes, *PICKLED)
+    weights = weight_files(sizes, SAFETENSORS)
+    pickled = weight_files(sizes, PICKLED)
     if not weights and pickles:
         weights = pickled
     if not weights:
@@ -274,6 +330,7 @@ def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) 
 
 
 def check_disk(repo: str, size: int, cache: Path) -> None:
+    """Raises ExplorerError if *size* bytes and a reserve do not fit on the disk of the folder *cache*."""
     existing = next(folder for folder in (cache, *cache.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if size + 500_000_000 > free:
@@ -283,21 +340,23 @@ def check_disk(repo: str, size: int, cache: Path) -> None:
 
 
 def progress_of(transfer: "Future[None]", folder: Path, total: float) -> Iterator[Progress]:
-    """Yield the progress by the new bytes on disk until *transfer* ends. Raises its error."""
+    """Yield the progress by the new bytes below *folder* until *transfer* ends. *total*: in MB. Raises its error."""
     before = bytes_below(folder / "blobs")
     while True:
         try:
             transfer.result(POLL_S)
         except TimeoutError:
-            if transfer.done():
+            if transfer.done():  # the error is its own
                 raise
-            yield Progress(min(max(bytes_below(folder / "blobs") - before, 0) / 1e6, total), total)
+            new_bytes = max(bytes_below(folder / "blobs") - before, 0)  # a file may have been deleted
+            yield Progress(min(new_bytes / 1e6, total), total)
         else:
             yield Progress(total, total)
             return
 
 
 def bytes_below(folder: Path) -> int:
+    """Bytes of the files in *folder* that still exist."""
     total = 0
     for file in folder.glob("*"):
         with suppress(FileNotFoundError):  # it was just renamed

@@ -37,14 +37,17 @@ def find_cached(repo: str) -> Path | None:
 
     Without a revision, this is the main branch, else the hub's own conversion, else the newest snapshot without a
     name, which older versions of this app left."""
-    root, revision = cache_folder(repo), repo.partition("@")[2]
+    root = cache_folder(repo)
     commits = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in ref_files(root)}
+    revision = repo.partition("@")[2]
     if revision:
         folder = root / "snapshots" / commits.get(revision, revision)
         return folder if is_complete(folder) else None
     for ref in ("main", CONVERTED):
-        if ref in commits and is_complete(folder := root / "snapshots" / commits[ref]):
-            return folder
+        if ref in commits:
+            folder = root / "snapshots" / commits[ref]
+            if is_complete(folder):
+                return folder
     unnamed = [folder for folder in (root / "snapshots").glob("*") if folder.name not in commits.values()]
     return max(filter(is_complete, unnamed), key=lambda folder: folder.stat().st_mtime, default=None)
 
@@ -64,7 +67,8 @@ def file_list(folder: Path) -> Path:
 def delete(file: Path) -> None:
     """Delete a file of a snapshot, and what it links to unless another snapshot does too."""
     snapshot = next(folder for folder in file.parents if folder.parent.name == "snapshots")
-    blob, name = file.resolve(), file.relative_to(snapshot)
+    name = file.relative_to(snapshot)
+    blob = file.resolve()
     file.unlink(missing_ok=True)
     if not any(other.resolve() == blob for other in snapshot.parent.glob(f"*/{name}")):
         blob.unlink(missing_ok=True)
@@ -80,18 +84,18 @@ def is_complete(folder: Path) -> bool:
     without its small files, such as tokenizer_config.json, a checkpoint would load with other settings."""
     files = [*folder.iterdir(), *folder.glob("*/*")] if folder.is_dir() else []
     names = {file.relative_to(folder).as_posix() for file in files if file.is_file()}
-    single_files = ("model.safetensors", "pytorch_model.bin")
-    candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
-    first = next((name for name in candidates if name in names), single_files[0])
-    weights = [first]
+    indexes = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+    formats = ("model.safetensors", indexes[0], "pytorch_model.bin", indexes[1])  # in order of preference
+    weights = next((name for name in formats if name in names), formats[0])
+    needed = ["config.json", weights]
     with suppress(FileNotFoundError):
-        weights += file_list(folder).read_text("utf-8").splitlines()
-    if first not in single_files:
+        needed += file_list(folder).read_text("utf-8").splitlines()
+    if weights in indexes:
         try:
-            weights += list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
+            needed += list(json.loads((folder / weights).read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
             return True  # loading reports what is wrong with the index
-    return names.issuperset(["config.json", *weights]) and any(names.issuperset(needed) for needed in TOKENIZERS)
+    return names.issuperset(needed) and any(names.issuperset(files) for files in TOKENIZERS)
 
 
 def cached_names(*, pickles: bool = True) -> list[str]:
@@ -102,8 +106,11 @@ def cached_names(*, pickles: bool = True) -> list[str]:
     names = []
     for root in Path(HF_HUB_CACHE).glob("models--*"):
         name = root.name.removeprefix("models--").replace("--", "/")
-        revisions = (ref.relative_to(root / "refs").as_posix() for ref in ref_files(root))
-        names += [name, *(f"{name}@{revision}" for revision in revisions if revision != "main")]
+        names.append(name)
+        for ref in ref_files(root):
+            revision = ref.relative_to(root / "refs").as_posix()
+            if revision != "main":
+                names.append(f"{name}@{revision}")
     return sorted(name for name in names if REPO.fullmatch(name) and is_usable(find_cached(name), pickles))
 
 

@@ -61,6 +61,7 @@ class Index:
         return [(float(scores[i]), payloads[i]) for i in best]
 
     def path(self, collection: str) -> Path:
+        """The file of *collection*, whether it exists or not."""
         return self.folder / f"{collection}.npz"
 
     def read(self, collection: str) -> tuple[Float[np.ndarray, "n d"], list[Mapping[str, Any]]] | None:
@@ -74,5 +75,6 @@ class Index:
 
     def delete_oldest(self) -> None:
         """Delete the oldest collections beyond MAX_COLLECTIONS."""
-        for path in sorted(self.folder.glob("*.npz"), key=lambda file: file.stat().st_mtime_ns)[:-MAX_COLLECTIONS]:
+        paths = sorted(self.folder.glob("*.npz"), key=lambda file: file.stat().st_mtime_ns)
+        for path in paths[:-MAX_COLLECTIONS]:
             path.unlink(missing_ok=True)

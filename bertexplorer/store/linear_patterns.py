@@ -14,7 +14,7 @@ MAX_LENGTH = 1000  # characters of an expression
 FEW = 8  # repetitions that count as a bounded number
 MAX_OPTIONAL = 4  # parts of one alternative that may be absent: each may double the ways to match
 GROUPS = ("?:", "?i:", "?=", "?!", "?<!", "?<=")  # what may begin a group, apart from nothing
-QUANTIFIER = re.compile(r"(?:[*+?]|\{(\d*)(?:(,)(\d*))?\})[?+]?")
+QUANTIFIER = re.compile(r"(?:[*+?]|\{(?P<least>\d*)(?:(?P<comma>,)(?P<most>\d*))?\})[?+]?")
 ESCAPE = re.compile(r"\\(?:[pP]\{\^?\w{1,40}\}|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]{1,6}\}|u[0-9A-Fa-f]{4}|[^1-9gkpPxu])")
 
 
@@ -28,7 +28,7 @@ class Item:
 
 
 class Refused(Exception):
-    """Raised with the reason."""
+    """Raised with the reason, which continues "The regular expression of its tokenizer"."""
 
 
 def check_pattern(pattern: str) -> None:
@@ -48,33 +48,39 @@ def check_pattern(pattern: str) -> None:
 
 
 def check_alternatives(pattern: str, at: int) -> tuple[int, int]:
-    """Check the alternatives from *at* on, up to the end of their group; return where they end, and the repetitions
-    without limit in one of them."""
+    """Check the alternatives from *at* on, up to the end of their group; return where they end, and the most
+    repetitions without limit in one of them. Raises Refused, and IndexError where the expression breaks off."""
     items: list[Item] = []
     unbounded = 0
     while at < len(pattern) and pattern[at] != ")":
         if pattern[at] == "|":
             unbounded = max(unbounded, check_sequence(items))
-            items, at = [], at + 1
+            items = []
+            at += 1
             continue
         item, at = read_item(pattern, at)
         if match := QUANTIFIER.match(pattern, at):
             at = match.end()
-            least, comma = match[1], match[2]
-            most = match[3]
             sign = match[0][0]
-            item.optional = sign in "*?" or (sign == "{" and int(least or 0) == 0)
-            limit = int(most or 0) if comma else int(least or 0)
-            repeats = sign in "*+" or (sign == "{" and (limit > FEW or (comma and not most)))
             if item.group and sign != "?":
                 raise Refused("repeats a group")
-            item.unbounded += bool(repeats)
+            if sign == "{":
+                least = int(match["least"] or 0)
+                most = int(match["most"] or 0) if match["comma"] else least
+                without_end = match["comma"] and not match["most"]  # as {2,}
+                item.optional = least == 0
+                repeats = most > FEW or without_end
+            else:
+                item.optional = sign in "*?"
+                repeats = sign in "*+"
+            if repeats:
+                item.unbounded += 1
         items.append(item)
     return at, max(unbounded, check_sequence(items))
 
 
 def read_item(pattern: str, at: int) -> tuple[Item, int]:
-    """(the part that begins at *at*, where it ends)."""
+    """(the part that begins at *at*, where it ends). Raises as `check_alternatives` does."""
     sign = pattern[at]
     if sign == "\\":
         if not (match := ESCAPE.match(pattern, at)):
@@ -115,7 +121,7 @@ def end_of_class(pattern: str, at: int) -> int:
 def check_sequence(items: list[Item]) -> int:
     """Check the parts of one alternative, and return the repetitions without limit in them. What may be absent at its
     end cannot fail, and the last part before that is tried once at each place; so at most one other part may be
-    repeated without limit."""
+    repeated without limit. Raises Refused."""
     if sum(item.optional for item in items) > MAX_OPTIONAL:
         raise Refused("has too many parts that may be absent")
     certain = list(items)
@@ -127,8 +133,11 @@ def check_sequence(items: list[Item]) -> int:
 
 
 def letters(pattern: str) -> str:
-    """The characters that stand for themselves in *pattern*, and one for each kind that it names: texts that repeat
-    them show how long it takes."""
-    spelt = re.sub(r"\\[pP]\{[^}]*\}|\\.|[][(){}|?*+^$.]", "", pattern)
+    """The characters that stand for themselves in *pattern*, and one for each kind that it names, each once: texts that
+    repeat them show how long it takes."""
+    signs = re.sub(r"\\[pP]\{[^}]*\}|\\.|[][(){}|?*+^$.]", "", pattern)
     kinds = {"\\s": " ", "\\n": "\n", "\\r": "\r", "\\p{L}": "a", "\\p{N}": "1", "\\d": "1", "\\w": "a", "\\S": "!"}
-    return "".join(dict.fromkeys(spelt + "".join(sign for kind, sign in kinds.items() if kind in pattern)))
+    for kind, sign in kinds.items():
+        if kind in pattern:
+            signs += sign
+    return "".join(dict.fromkeys(signs))

@@ -36,14 +36,15 @@ def read_table(file: Path) -> Table:
             return read(file.read_bytes(), file.name)
     except OSError as error:
         raise ExplorerError(f"{file.name} cannot be read: {error.strerror}. Upload it again.") from error
-    fields = parse_apart(file.name, table_as_json, str(file))
-    rows = tuple(Row(line, cells) for line, cells in fields.pop("rows"))
-    problems = tuple(RowProblem(line, what) for line, what in fields.pop("problems"))
-    return Table(columns=tuple(fields.pop("columns")), rows=rows, problems=problems, **fields)
+    content = parse_apart(file.name, table_as_json, str(file))
+    columns = tuple(content.pop("columns"))
+    rows = tuple(Row(line, cells) for line, cells in content.pop("rows"))
+    problems = tuple(RowProblem(line, what) for line, what in content.pop("problems"))
+    return Table(columns=columns, rows=rows, problems=problems, **content)  # what is left is as in a table
 
 
 def table_as_json(file: str) -> dict[str, Any]:
-    """The table in *file* as JSON."""
+    """The fields of the table in *file*: rows and problems as (line, content). Raises ExplorerError as `read` does."""
     table = read(Path(file).read_bytes(), Path(file).name)
     rows = [(row.line, row.cells) for row in table.rows]
     problems = [(problem.line, problem.what) for problem in table.problems]

@@ -47,7 +47,8 @@ class Storage(NamedTuple):
 
 
 class Weight(NamedTuple):
-    """A view of a storage, as the file describes it. *offset* and *stride* count numbers, not bytes."""
+    """A view of a storage, as the file describes it, unchecked: `to_array` does that. *offset* and *stride* count
+    numbers, not bytes."""
 
     storage: Any
     offset: Any
@@ -79,7 +80,7 @@ class Unpickler(pickle.Unpickler):
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream, encoding="latin-1")
-        self.kinds: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}  # key of a storage -> its class, one of STORAGES
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in KNOWN:
@@ -87,14 +88,20 @@ class Unpickler(pickle.Unpickler):
         return KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Storage:
-        tag, kind, key, _, count, *view = pid if isinstance(pid, tuple) and len(pid) >= 5 else ("",) * 5
-        valid = tag == "storage" and isinstance(kind, str) and kind in STORAGES and isinstance(key, str)
-        if not valid or type(count) is not int or count < 0 or any(view):
-            raise ExplorerError("a storage is not described as PyTorch describes it")
+        """The storage that the pickle refers to by *pid*: ("storage", class, key, device, count)."""
+        malformed = ExplorerError("a storage is not described as PyTorch describes it")
+        if not isinstance(pid, tuple) or len(pid) < 5:
+            raise malformed
+        tag, kind, key, _, count, *view = pid
+        if tag != "storage" or not isinstance(kind, str) or kind not in STORAGES or not isinstance(key, str):
+            raise malformed
+        if type(count) is not int or count < 0 or any(view):
+            raise malformed
         self.kinds[key] = kind
         return Storage(kind, key, count)
 
     def load(self) -> Any:
+        """The object in the pickle. Raises ExplorerError alone."""
         try:
             return super().load()
         except ExplorerError:
@@ -129,6 +136,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def type_of(value: Any) -> str:
+    """What a pickle holds in place of weights, in words."""
     return "an empty table" if isinstance(value, dict) else f"an object of type {type(value).__name__}"
 
 
@@ -152,10 +160,9 @@ def to_array(weight: Weight, buffers: Mapping[str, memoryview]) -> np.ndarray:
     if count > storage.length or (count and last >= storage.length):
         raise ExplorerError(f"a tensor of shape {shape!s:.80} does not fit into its {storage.length:,} numbers")
     numbers = np.frombuffer(buffer, dtype)[offset:]
-    strides = [step * dtype.itemsize for step in stride]
-    return np.ascontiguousarray(np.lib.stride_tricks.as_strided(numbers, shape, strides, writeable=False)).reshape(
-        shape
-    )
+    strides = [step * dtype.itemsize for step in stride]  # in bytes
+    view = np.lib.stride_tricks.as_strided(numbers, shape, strides, writeable=False)
+    return np.ascontiguousarray(view).reshape(shape)  # a scalar has become a row
 
 
 def read_zip(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
@@ -173,22 +180,26 @@ def read_zip(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
     pickles = [name for name in entries if name.endswith("/data.pkl")]
     if len(pickles) != 1 or entries[pickles[0]].file_size > MAX_PICKLE_BYTES:
         raise ExplorerError("the archive has no data.pkl of the usual size")
-    root, raw = pickles[0].removesuffix("data.pkl"), memoryview(mapped)
-    data = bytes(content(raw, entries[pickles[0]]))
+    raw = memoryview(mapped)
+    description = bytes(content(raw, entries[pickles[0]]))
+    root = pickles[0].removesuffix("data.pkl")
     order = entries.get(f"{root}byteorder")
     if order and bytes(content(raw, order)) != b"little":
         raise ExplorerError("its numbers are big-endian; only little-endian ones are read")
     prefix = f"{root}data/"
-    buffers = {
-        name.removeprefix(prefix): content(raw, entry) for name, entry in entries.items() if name.startswith(prefix)
-    }
-    return Unpickler(BytesIO(data)).load(), buffers
+    buffers = {}
+    for name, entry in entries.items():
+        if name.startswith(prefix):
+            buffers[name.removeprefix(prefix)] = content(raw, entry)
+    return Unpickler(BytesIO(description)).load(), buffers
 
 
 def content(raw: memoryview, entry: zipfile.ZipInfo) -> memoryview:
-    """The bytes of an uncompressed *entry*, without copying them."""
+    """The bytes of an uncompressed *entry*, without copying them. Raises ExplorerError if they are not all there."""
     header = bytes(raw[entry.header_offset : entry.header_offset + 30])
-    start = entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    name_length = int.from_bytes(header[26:28], "little")
+    extra_length = int.from_bytes(header[28:30], "little")
+    start = entry.header_offset + 30 + name_length + extra_length
     if header[:4] != b"PK\x03\x04" or start + entry.file_size > len(raw):
         raise ExplorerError("the archive is truncated")
     return raw[start : start + entry.file_size]
@@ -211,13 +222,14 @@ def read_legacy(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
         raise ExplorerError("it was written by another version of the format, or on another kind of machine")
     if not isinstance(keys, list) or not all(isinstance(key, str) and key in kinds for key in keys):
         raise ExplorerError("its list of storages is damaged")
-    position = mapped.tell()
+    start = mapped.tell()
     raw = memoryview(mapped)
     buffers = {}
-    for key in keys:
-        size = int.from_bytes(raw[position : position + 8], "little") * np.dtype(STORAGES[kinds[key]]).itemsize
-        if position + 8 + size > len(raw):
+    for key in keys:  # of each storage, the count of its numbers, then these
+        count = int.from_bytes(raw[start : start + 8], "little")
+        end = start + 8 + count * np.dtype(STORAGES[kinds[key]]).itemsize
+        if end > len(raw):
             raise ExplorerError("it is truncated")
-        buffers[key] = raw[position + 8 : position + 8 + size]
-        position += 8 + size
+        buffers[key] = raw[start + 8 : end]
+        start = end
     return weights, buffers

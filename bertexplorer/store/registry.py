@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 PRECISIONS = ("auto", "fp32", "bf16")
 DEFAULT = Settings()
 MAX_NAME = 500  # characters of a checkpoint's name
-
-
-SUFFIXES = (
-    *examine.SUFFIXES,
-    ".md",
-    ".metadata",
-    ".bin",
-    ".safetensors",
-)  # of the files that a checkpoint is read from
+SUFFIXES = (*examine.SUFFIXES, ".md", ".metadata", ".bin", ".safetensors")  # of files that a checkpoint is read from
 CONFIGS = ("config.json", "adapter_config.json")  # one of which each checkpoint has
 
 
@@ -86,8 +78,10 @@ class CheckpointRegistry:
 
     def may_open(self, name: str) -> bool:
         """Whether this owner may open the run that *name*, run:ID…, refers to."""
+        if self.owner is None or self.owned_runs is None:
+            return True
         id = name.removeprefix("run:").partition("@")[0]
-        return self.owner is None or self.owned_runs is None or id in self.owned_runs(self.owner)
+        return id in self.owned_runs(self.owner)
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
         """The checkpoint called *name*, which the first call loads. Raises ExplorerError if it is not on this disk
@@ -106,8 +100,8 @@ class CheckpointRegistry:
             raise ExplorerError(message, code="checkpoint")
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
-        key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
-        return self.load_once(key, lambda: self.read(folder, name, precision, key[1]))
+        width = NAMES[resolve(precision, best_device())]  # type: ignore[arg-type]
+        return self.load_once((str(folder), width), lambda: self.read(folder, name, precision, width))
 
     def read(self, folder: Path, name: str, precision: str, width: str) -> "Checkpoint":
         """Load the checkpoint in *folder*. *width*: what *precision* means on this machine. Raises ExplorerError if it
@@ -116,11 +110,11 @@ class CheckpointRegistry:
             return self.load(folder, folder, name, precision, width)
         with self.turns.turn(self.owner):
             examine.check_kinds(name, folder)
-            source, folder = folder, self.converted(name, folder)
-            with convert.kept_if_usable(folder, source):
-                examine.examine(name, folder, self.settings.data_dir)
-            self.examine_base(name, folder)
-            return self.load(folder, source, name, precision, width)
+            converted = self.converted(name, folder)
+            with convert.kept_if_usable(converted, folder):
+                examine.examine(name, converted, self.settings.data_dir)
+            self.examine_base(name, converted)
+            return self.load(converted, folder, name, precision, width)
 
     def is_foreign(self, folder: Path) -> bool:
         """Whether the files in *folder* were written neither by this project nor by a run of this server."""
@@ -135,7 +129,8 @@ class CheckpointRegistry:
         with self.lock:
             missing = examine.missing_bytes(name, base or folder, width, self.loaded_bytes())
             while missing > 0 and self.loaded:
-                missing -= self.loaded.popitem(last=False)[1].num_bytes
+                _, oldest = self.loaded.popitem(last=False)
+                missing -= oldest.num_bytes
         with convert.kept_if_usable(folder, source):
             return load(folder, name=name, precision=precision, frozen=True, base=base)  # type: ignore[arg-type]
 
@@ -220,6 +215,7 @@ class CheckpointRegistry:
             self.loaded.popitem(last=False)
 
     def loaded_bytes(self) -> int:
+        """Bytes of memory that all loaded checkpoints take."""
         return sum(checkpoint.num_bytes for checkpoint in self.loaded.values())
 
     def trained(self) -> list[tuple[str, str]]:
@@ -253,9 +249,11 @@ class CheckpointRegistry:
         name = name.strip()
         if not name:
             raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
-        if not name.isprintable() or len(name) > MAX_NAME:
-            problem = "contains an invisible character" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
-            raise ExplorerError(f"The checkpoint name {problem}. Type a hub name, at most {MAX_NAME} characters long.")
+        advice = f"Type a hub name, at most {MAX_NAME} characters long."
+        if len(name) > MAX_NAME:
+            raise ExplorerError(f"The checkpoint name has {len(name):,} characters. {advice}")
+        if not name.isprintable():
+            raise ExplorerError(f"The checkpoint name contains an invisible character. {advice}")
         if name.startswith("run:"):
             return trained.find(self.settings.data_dir / "runs", name) if self.may_open(name) else None
         if bundled := catalogue.find_snapshot(name):
@@ -274,31 +272,35 @@ class CheckpointRegistry:
 
     def local(self, name: str) -> Path | None:
         """The folder *name* below the models folder, with links resolved; None if it does not exist and *name* may be a
-        hub name."""
-        root = self.settings.models_dir.resolve()
+        hub name. Raises ExplorerError for a path that does not exist or is not allowed here."""
+        # 1. As in a shell, from the current folder.
         path = Path(name).expanduser()
-        if self.anywhere and (has_config(path) or trained.is_run(path)):  # as in a shell: from the current folder
+        if self.anywhere and (has_config(path) or trained.is_run(path)):
             return checkpoint_in(path.resolve())
+        # 2. In the models folder.
+        root = self.settings.models_dir.resolve()
         folder = (path if path.is_absolute() else root / path).resolve()
         inside = folder != root and folder.is_relative_to(root)
         if (inside or self.anywhere) and folder.is_dir():
             return checkpoint_in(folder)
+        # 3. What cannot be a name of the hub.
         if self.anywhere and path.is_dir():
-            return path.resolve()  # not a name of the hub: loading reports that it holds no checkpoint
+            return path.resolve()  # loading reports that it holds no checkpoint
+        wanted = "wanted the folder of a checkpoint, with its config.json, or a name such as mini. Check the spelling."
+        if self.anywhere and path.is_file():
+            raise ExplorerError(f"{name} is a file; {wanted}")
         is_path = path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or not inside
-        if is_path or (self.anywhere and path.is_file()):
-            if self.anywhere:
-                problem = f"{name} is a file" if path.is_file() else f"There is no folder {name}"
-                wanted = "the folder of a checkpoint, with its config.json, or a name such as mini"
-                raise ExplorerError(f"{problem}; wanted {wanted}. Check the spelling.")
-            place = "not a folder in" if inside else "outside"
-            if not self.settings.local:  # visitors need not know the folders of the server
-                raise ExplorerError(f"{name} is {place} the models folder of this server. Choose another checkpoint.")
-            raise ExplorerError(
-                f"{name} is {place} the models folder {root}. Put the checkpoint there, or start the app with "
-                "BERTEXPLORER_MODELS set to its parent folder."
-            )
-        return None
+        if not is_path:
+            return None
+        if self.anywhere:
+            raise ExplorerError(f"There is no folder {name}; {wanted}")
+        place = "not a folder in" if inside else "outside"
+        if not self.settings.local:  # visitors need not know the folders of the server
+            raise ExplorerError(f"{name} is {place} the models folder of this server. Choose another checkpoint.")
+        raise ExplorerError(
+            f"{name} is {place} the models folder {root}. Put the checkpoint there, or start the app with "
+            "BERTEXPLORER_MODELS set to its parent folder."
+        )
 
     def fetch(self, name: str) -> Iterator[hub.Progress]:
         """Download *name* from the hub unless it is on this disk, and yield the progress. Raises ExplorerError on
@@ -313,12 +315,12 @@ class CheckpointRegistry:
             )
 
     def offline(self) -> list[str]:
-        """The names of the checkpoints that load without a network."""
-        bundled = [entry.name for entry in CATALOGUE if has_config(BUNDLED / entry.name)]
-        bundled += [snapshot.name for snapshot in catalogue.snapshots()[-1:]]
-        return list(
-            dict.fromkeys(bundled + self.local_names() + hub_cache.cached_names(pickles=self.settings.converts))
-        )
+        """The names of the checkpoints that load without a network, each once."""
+        names = [entry.name for entry in CATALOGUE if has_config(BUNDLED / entry.name)]
+        names += [snapshot.name for snapshot in catalogue.snapshots()[-1:]]
+        names += self.local_names()
+        names += hub_cache.cached_names(pickles=self.settings.converts)
+        return list(dict.fromkeys(names))
 
     def local_names(self) -> list[str]:
         """The checkpoints in the models folder. The folder of a module of a sentence encoder is none."""
@@ -338,7 +340,8 @@ class OneReplaced:
     """The checkpoints of *library*, of which the one with the name of *checkpoint* is that."""
 
     def __init__(self, library: CheckpointRegistry, checkpoint: "Checkpoint") -> None:
-        self.library, self.checkpoint = library, checkpoint
+        self.library = library
+        self.checkpoint = checkpoint
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
         return self.checkpoint if name == self.checkpoint.name else self.library.get(name, precision)

@@ -35,7 +35,9 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     path = f"{function.__module__}:{function.__qualname__}"
     limits = [str(megabytes), str(disk), f"{seconds:.0f}"]
     command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, *limits]
-    variables = {name: os.environ[name] for name in ESSENTIAL_VARIABLES if name in os.environ} if disk else os.environ
+    variables = dict(os.environ)
+    if disk:
+        variables = {name: value for name, value in os.environ.items() if name in ESSENTIAL_VARIABLES}
     try:
         process = subprocess.run(
             command,
@@ -49,7 +51,8 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
         raise SandboxError(f"took longer than {seconds:g} s") from error
     try:
         outcome = json.loads(process.stdout.splitlines()[-1])
-        kind, value = outcome["kind"], outcome["value"]
+        kind = outcome["kind"]
+        value = outcome["value"]
     except (IndexError, ValueError, KeyError, TypeError) as error:
         raise SandboxError("ended its process") from error
     if kind == "explorer error":

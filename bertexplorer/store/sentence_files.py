@@ -12,10 +12,13 @@ FILES = re.compile(
 def select_files(names: Iterable[str]) -> list[str]:
     """Those of *names*, relative to the repository, that belong to its sentence encoder; [] if it has none."""
     names = sorted(names)
-    return [name for name in names if FILES.fullmatch(name)] if "modules.json" in names else []
+    if "modules.json" not in names:
+        return []
+    return [name for name in names if FILES.fullmatch(name)]
 
 
 def find_files(folder: Path) -> list[Path]:
-    """The files of the sentence encoder in *folder*."""
+    """The files of the sentence encoder in *folder*; [] if it has none."""
     files = [file for file in (*folder.iterdir(), *folder.glob("*/*")) if file.is_file()]
-    return [folder / name for name in select_files(file.relative_to(folder).as_posix() for file in files)]
+    names = [file.relative_to(folder).as_posix() for file in files]
+    return [folder / name for name in select_files(names)]

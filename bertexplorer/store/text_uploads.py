@@ -96,13 +96,14 @@ class Uploads(Generic[T]):
             folder.mkdir(parents=True, exist_ok=True)
             summary = self.write(content, filename, partial)
             partial.replace(target)
-            for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MAX_UPLOADS]:
+            by_age = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for old in by_age[:-MAX_UPLOADS]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             reason = describe(error)
             raise ExplorerError(f"The {self.what} cannot be saved on the server: {reason}. Make room there.") from error
         finally:
-            with suppress(OSError):
+            with suppress(OSError):  # it has its name, or was never written
                 partial.unlink()
         return key, summary
 
@@ -117,15 +118,16 @@ class Uploads(Generic[T]):
             return parse_apart(filename, self.write_file, str(source), filename, str(target))
 
     def folder_of(self, owner: str) -> Path:
-        """Raises ExplorerError for a malformed owner."""
+        """The folder of the uploads of *owner*, "" for none. Raises ExplorerError for a malformed owner."""
         if not OWNER.fullmatch(owner):
             raise ExplorerError("The owner of an upload is not known. Reload the page.")
         return self.folder / owner if owner else self.folder
 
     def find(self, key: str) -> Path | None:
         """The file of the upload saved under *key*; None if it does not exist (any more)."""
-        patterns = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
-        for pattern in patterns:
+        if not KEY.fullmatch(key):
+            return None
+        for pattern in (f"{key}.json", f"*/{key}.json"):
             for path in self.folder.glob(pattern):
                 return path
         return None
@@ -160,6 +162,8 @@ def write_lines(source: str, filename: str, target: str) -> str:
 
 
 class TextUploads(Uploads[UploadedLines]):
+    """Uploaded files of lines."""
+
     what = "lines"
     write_file = staticmethod(write_lines)
 
@@ -168,9 +172,9 @@ class TextUploads(Uploads[UploadedLines]):
         return parse_lines(content, filename)
 
     def from_json(self, stored: dict[str, Any]) -> UploadedLines:
-        return UploadedLines(
-            tuple(LabelledLine(**line) for line in stored["lines"]), stored.get("summary", stored.get("told", ""))
-        )
+        lines = tuple(LabelledLine(**line) for line in stored["lines"])
+        summary = stored.get("summary", stored.get("told", ""))  # the second: as older versions called it
+        return UploadedLines(lines, summary)
 
 
 def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> UploadedLines:
@@ -186,8 +190,8 @@ def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> Uploade
     text, encoding = decode(content, name)
     if suffix == ".txt":
         check_count(io.StringIO(text, newline=""), name, most)
-        split = enumerate(split_lines(text), 1)
-        lines, how = [LabelledLine(line.strip(), line=number) for number, line in split], "a line each"
+        lines = [LabelledLine(line.strip(), line=number) for number, line in enumerate(split_lines(text), 1)]
+        how = "a line each"
     elif suffix in (".jsonl", ".ndjson"):
         check_count(io.StringIO(text, newline=""), name, most)
         lines, how = parse_objects(text, name, most)
@@ -197,9 +201,10 @@ def parse_lines(content: bytes, filename: str, most: int = MAX_LINES) -> Uploade
     if not filled:
         raise ExplorerError(f"{name} contains no text. Give a file with a sentence on each line.")
     check_count((line.text for line in filled), name, most)
-    dropped = len(lines) - len(filled)
-    empty = f"; {counted(dropped, 'empty line')} dropped" if dropped else ""
-    return UploadedLines(filled, f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}{empty}.")
+    summary = f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}"
+    if dropped := len(lines) - len(filled):
+        summary += f"; {counted(dropped, 'empty line')} dropped"
+    return UploadedLines(filled, f"{summary}.")
 
 
 def check_count(lines: Iterable[str], name: str, most: int) -> None:
@@ -243,6 +248,7 @@ def parse_objects(text: str, name: str, most: int) -> tuple[list[LabelledLine], 
 
 def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[LabelledLine], str]:
     """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
+    # 1. The rows with text.
     named, text = delimited.named_delimiter(text)
     delimiter = named or ("\t" if suffix == ".tsv" else delimited.guess_delimiter(text))
     try:
@@ -252,35 +258,45 @@ def parse_table(text: str, suffix: str, name: str, most: int) -> tuple[list[Labe
     width = max((len(row) for _, row in rows), default=0)
     if width * len(rows) > MAX_CELLS:
         raise ExplorerError(f"{name} has {len(rows):,} rows of {width:,} cells; wanted {MAX_CELLS:,} cells at most.")
-    cells: list[tuple[int, list[str]]] = []
-    for number, row in rows:
-        stripped = [cell.strip() for cell in row]
-        cells.append((number, stripped + [""] * (width - len(row))))
-    numbered = [(number, row) for number, row in cells if any(row)]
-    filled = [row for _, row in numbered]
-    has_header = bool(filled) and is_header(filled)
-    body = filled[has_header:]
+    filled = padded_rows(rows, width)
+    blank = len(rows) - len(filled)
+    if named:  # a line names the delimiter, and is left blank
+        blank -= 1
+    # 2. The header, and which columns hold the texts and the labels.
+    has_header = bool(filled) and is_header([cells for _, cells in filled])
+    header = [cell.lower() for cell in filled[0][1]] if has_header else []
+    body = filled[1:] if has_header else filled
     if not body:
         if left_out:
             raise ExplorerError(f"{name} has no row of text{left_out}. Save it as CSV again.")
         return [], ""
-    header = [cell.lower() for cell in filled[0]]
-    column = find_column(header, TEXT_NAMES) if has_header else None
-    if column is None:
-        column = max(range(width), key=lambda i: sum(len(row[i]) for row in body))
-    label = find_column(header, LABEL_NAMES) if has_header else None
+    column = find_column(header, TEXT_NAMES)
+    if column is None:  # the one with most text
+        column = max(range(width), key=lambda i: sum(len(cells[i]) for _, cells in body))
+    label = find_column(header, LABEL_NAMES)
     if label == column:
         label = None
+    # 3. The lines.
     lines = []
-    for number, row in numbered[has_header:]:
-        lines.append(LabelledLine(row[column], "" if label is None else row[label], number))
-    lines += [LabelledLine("")] * (len(cells) - len(filled) - bool(named))
-    title = f"“{header[column][:30]}”" if has_header else f"column {column + 1} of {width}"
-    delimiters = DELIMITERS.get(delimiter, "no signs")
-    how = f"{delimiters}, text in {title}" if width > 1 else f"one column, text in {title}"
+    for number, cells in body:
+        lines.append(LabelledLine(cells[column], "" if label is None else cells[label], number))
+    lines += [LabelledLine("")] * blank
+    how = DELIMITERS.get(delimiter, "no signs") if width > 1 else "one column"
+    how += f", text in “{header[column][:30]}”" if has_header else f", text in column {column + 1} of {width}"
     if label is not None:
         how += f", labels in “{header[label][:30]}”"
-    return lines, how + (", with a header" if has_header else ", no header") + left_out
+    how += ", with a header" if has_header else ", no header"
+    return lines, how + left_out
+
+
+def padded_rows(rows: Sequence[tuple[int, list[str]]], width: int) -> list[tuple[int, list[str]]]:
+    """Those of *rows*, each with its line, that have text: their cells stripped, and *width* of them."""
+    padded = []
+    for number, row in rows:
+        cells = [cell.strip() for cell in row] + [""] * (width - len(row))
+        if any(cells):
+            padded.append((number, cells))
+    return padded
 
 
 def read_rows(text: str, delimiter: str, most: int) -> tuple[list[tuple[int, list[str]]], str]:

@@ -48,6 +48,7 @@ def check_parts(parts: Mapping[str, Any]) -> None:
 
 
 def refusal(given: str, wanted: str) -> ExplorerError:
+    """The error for a tokenizer that is *given* so, where *wanted* is allowed."""
     return ExplorerError(f"{given}; wanted {wanted}. Choose another checkpoint.")
 
 
@@ -92,15 +93,20 @@ def growth(part: Any) -> float:
     times = 1.0
     for step in steps(part):
         if step.get("type") == "Replace":
-            pattern, content = step["pattern"], str(step["content"])
-            least = len(pattern["String"]) if "String" in pattern else 0
-            times *= max(1.0, len(content) / least) if least else 1.0 + len(content)
+            pattern = step["pattern"]
+            replaced = len(pattern["String"]) if "String" in pattern else 0
+            content = len(str(step["content"]))
+            if replaced:
+                times *= max(1.0, content / replaced)
+            else:  # a regular expression may match the empty text
+                times *= 1.0 + content
         elif step.get("type") == "Prepend":
             times *= 1.0 + len(step["prepend"])
         elif step.get("type") == "Precompiled":
             times *= max(1.0, longest_replacement(step["precompiled_charsmap"]) / MAX_AFFIX)
         else:
-            times *= 1.0 + len(str(step.get("prefix") or step.get("suffix") or "")) / MAX_AFFIX
+            affix = str(step.get("prefix") or step.get("suffix") or "")
+            times *= 1.0 + len(affix) / MAX_AFFIX
     return times
 
 
@@ -143,8 +149,8 @@ def frame_tokens(part: Any) -> int:
 
 
 def telling_letters(parts: Mapping[str, Any]) -> str:
-    """Characters that the patterns of a tokenizer name: repeated, they show what it makes of them."""
-    found: dict[str, None] = {}
+    """Up to MAX_LETTERS characters that the patterns of a tokenizer name: repeated, they show what it makes of them."""
+    named = ""
     for kind, pattern in patterns(parts):
-        found |= dict.fromkeys(letters(pattern) if kind == "Regex" else pattern)
-    return "".join(found)[:MAX_LETTERS]
+        named += letters(pattern) if kind == "Regex" else pattern
+    return "".join(dict.fromkeys(named))[:MAX_LETTERS]

@@ -13,6 +13,7 @@ from bertexplorer.training.checkpointing import list_commits
 
 MAX_LISTED = 50  # runs in a picker
 CHECKPOINT_NAME = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
+STEP_FOLDER = re.compile(r"step-(\d{1,12})")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class SavedCheckpoint:
 
 
 def read_spec(folder: Path) -> dict[str, Any] | None:
+    """The content of spec.json of the run in *folder*; None if it cannot be read."""
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads((folder / "spec.json").read_text("utf-8"))
         return content if isinstance(content, dict) else None
@@ -54,8 +56,9 @@ def is_run(folder: Path) -> bool:
 def best_checkpoint(folder: Path) -> Path:
     """The best checkpoint of the run in *folder*; the last one of a pretraining run. Raises ExplorerError if there is
     none yet."""
-    for saved in (*list_commits(folder / "best")[-1:], *last_commits(folder)):
-        return saved
+    checkpoints = list_commits(folder / "best")[-1:] or last_commits(folder)
+    if checkpoints:
+        return checkpoints[0]
     raise ExplorerError(f"The run in {folder.name} has no checkpoint yet. Resume it until its first evaluation.")
 
 
@@ -70,22 +73,22 @@ def list_trained(root: Path, ids: Collection[str] | None = None) -> list[tuple[s
 
 def list_checkpoints(folder: Path) -> list[SavedCheckpoint]:
     """Of the run in *folder*: its start (run:ID@0), its snapshots by step, and its best checkpoint."""
+    name = f"run:{folder.name}"
     title = title_of(folder)
-
-    def saved(suffix: str, label: str, checkpoint: Path) -> SavedCheckpoint:
-        return SavedCheckpoint(f"run:{folder.name}{suffix}", f"{title}, {label}", checkpoint)
-
+    checkpoints = []
     start = Path(str((read_spec(folder) or {}).get("folder", "")))
-    before = [saved("@0", "before", start)] if (start / "config.json").is_file() else []
-    snapshots = {
-        int(path.name[5:]): path
-        for path in list_commits(folder / "snapshots")
-        if re.fullmatch(r"step-\d{1,12}", path.name)
-    }
-    during = [saved(f"@{step}", f"step {step:,}", snapshots[step]) for step in sorted(snapshots)]
-    after = [saved("", "best", best) for best in list_commits(folder / "best")[-1:]]
-    after = after or [saved("", "last", last) for last in last_commits(folder)]
-    return before + during + after
+    if (start / "config.json").is_file():
+        checkpoints.append(SavedCheckpoint(f"{name}@0", f"{title}, before", start))
+    snapshots = {}
+    for path in list_commits(folder / "snapshots"):
+        if match := STEP_FOLDER.fullmatch(path.name):
+            snapshots[int(match[1])] = path
+    for step in sorted(snapshots):
+        checkpoints.append(SavedCheckpoint(f"{name}@{step}", f"{title}, step {step:,}", snapshots[step]))
+    best = list_commits(folder / "best")[-1:]
+    for path in best or last_commits(folder):
+        checkpoints.append(SavedCheckpoint(name, f"{title}, best" if best else f"{title}, last", path))
+    return checkpoints
 
 
 def series(root: Path, name: str) -> list[SavedCheckpoint]:

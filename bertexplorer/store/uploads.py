@@ -94,10 +94,10 @@ class Quota:
     """Allows each owner Settings.quota bytes. Without *jobs*, only the uploads count."""
 
     def __init__(self, settings: Settings, jobs: RunsOnDisk | None = None) -> None:
-        self.max_bytes, self.jobs = settings.quota, jobs
-        self.text_folders = [
-            settings.data_dir / name for name in ("lines", "rows", "vectors", "corpora", "runs/.prepared")
-        ]
+        self.max_bytes = settings.quota  # 0: no limit
+        self.jobs = jobs
+        names = ("lines", "rows", "vectors", "corpora", "runs/.prepared")
+        self.text_folders = [settings.data_dir / name for name in names]  # each with a folder for each owner
         self.uploads = settings.uploads_dir
 
     def check(self, owner: str, more: int = 0) -> None:
@@ -105,11 +105,12 @@ class Quota:
         deleted runs are erased to make room."""
         if not self.max_bytes or self.used_bytes(owner) + more <= self.max_bytes:
             return
-        for run in reversed(self.jobs.runs(owner, deleted=True)) if self.jobs else ():
-            if self.jobs and run.owner == owner:
-                self.jobs.erase(run.id, owner)
-            if self.used_bytes(owner) + more <= self.max_bytes:
-                return
+        if self.jobs:
+            for run in reversed(self.jobs.runs(owner, deleted=True)):  # the oldest first
+                if run.owner == owner:
+                    self.jobs.erase(run.id, owner)
+                if self.used_bytes(owner) + more <= self.max_bytes:
+                    return
         raise ExplorerError(
             f"Your runs and uploads take {self.used_bytes(owner) / 1e9:,.2f} GB of the {self.max_bytes / 1e9:,.2f} GB "
             "that each person has on this server. Export what you want to keep, then delete runs."
@@ -122,7 +123,7 @@ class Quota:
         if self.jobs:
             runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
             folders += [run.folder for run in runs if run.owner == owner]
-        return sum(folder_bytes(folder) for folder in folders)
+        return sum(map(folder_bytes, folders))
 
 
 def folder_bytes(folder: Path) -> int:

@@ -115,11 +115,11 @@ class Callers:
                 content = await compute()
             if is_full(*self.of_network(caller.network), len(content)):
                 raise ExplorerError(BUSY)
-            answer = CallAnswer(call, True, content)
+            answer = CallAnswer(call, success=True, content=content)
         except ExplorerError as error:
-            answer = CallAnswer(call, False, orjson.dumps(scrub(str(error))))
+            answer = CallAnswer(call, success=False, content=orjson.dumps(scrub(str(error))))
         except Exception:
-            answer = CallAnswer(call, False, orjson.dumps(unforeseen(log, "an endpoint failed")))
+            answer = CallAnswer(call, success=False, content=orjson.dumps(unforeseen(log, "an endpoint failed")))
         self.put(caller, answer)
 
     def put(self, caller: Caller, answer: CallAnswer) -> None:
@@ -137,7 +137,7 @@ class Callers:
         if caller is None or task is None or not task.cancel():
             return False
         del caller.tasks[call]
-        self.put(caller, CallAnswer(call, True, b""))
+        self.put(caller, CallAnswer(call, success=True, content=b""))
         return True
 
     def expect_reader(self, caller: Caller) -> None:

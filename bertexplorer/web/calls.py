@@ -65,7 +65,9 @@ class Calls:
         self.callers = Callers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"].removeprefix(scope.get("root_path", "")) if scope["type"] == "http" else ""
+        path = ""
+        if scope["type"] == "http":
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
         named = CALL.fullmatch(path)
         if path == INFO:  # that of all pages keeps the address by which it was asked for first
             scope = {**scope, "query_string": f"page={PAGE}".encode()}
@@ -75,15 +77,18 @@ class Calls:
         try:
             if scope["method"] == "POST":
                 body = await Request(scope, receive).body()
-                given = parse_json(body)
-                answer = self.cancel(given) if path == CANCEL else self.ask(named, given, len(body), scope["state"])
+                request = parse_json(body)
+                if path == CANCEL:
+                    answer = self.cancel(request)
+                else:
+                    answer = self.ask(named, request, size=len(body), state=scope["state"])
                 await Response(orjson.dumps(answer), media_type=JSON)(scope, receive, send)
             else:
                 await self.read_answers(self.reader(scope, named), receive, send, plain=bool(named))
         except Refused as refused:
             await refused.response()(scope, receive, send)
 
-    def ask(self, named: re.Match[str] | None, given: Any, size: int, state: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, named: re.Match[str] | None, given: Any, *, size: int, state: Mapping[str, Any]) -> dict[str, Any]:
         """Begin a call of *size* bytes: of the endpoint that is *named* in the path, else of that in *given*. *state*:
         the owner and the network of the request. Raises Refused."""
         # 1. What is asked.
@@ -105,7 +110,7 @@ class Calls:
         async def compute() -> bytes:
             return await self.calls(endpoint.name, asked, state["owner"])
 
-        if not self.callers.ask(caller, call, state["network"], size, compute):
+        if not self.callers.ask(caller, call, network=state["network"], size=size, compute=compute):
             raise Refused(BUSY, 503)
         return {"event_id": call}
 
@@ -118,8 +123,8 @@ class Calls:
     def reader(self, scope: Scope, named: re.Match[str] | None) -> Caller:
         """Who reads. Raises Refused if there is nothing for them."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        asked = named["event"] if named else query.get("session_hash", [""])[0]
-        caller = self.callers.callers.get(asked or "")
+        name = named["event"] if named else query.get("session_hash", [""])[0]
+        caller = self.callers.callers.get(name or "")
         if caller is None:
             raise Refused(NOTHING, 404)
         return caller

@@ -58,7 +58,8 @@ def script(entry: str) -> str:
 @cache
 def styles() -> str:
     """The styles of the page, for its elements inside .bx-embedded alone."""
-    rules = PAGES.sub(".bx-page", "\n".join(path.read_text("utf-8") for path in STYLES))
+    rules = "\n".join(path.read_text("utf-8") for path in STYLES)
+    rules = PAGES.sub(".bx-page", rules)
     rules = rules.replace(":root", ".bx-theme").replace("body:not(.dark)", ".bx-theme:not(.dark)")
     moves = KEYFRAMES.findall(rules)  # which no rule may contain
     return "\n".join([*moves, f".bx-embedded {{\n{KEYFRAMES.sub('', rules)}\n}}"])
@@ -123,23 +124,24 @@ def state_of(
     """The state that shows *analysis*. What is not given (None) is that of *before*, or of the view's first example.
     Raises ExplorerError for an unknown analysis, word, setting or value."""
     view = view_of(analysis.replace("-", "_"))
-    name, module = view.slug, view.analysis
     if before is None:
-        before = State("", checkpoint=bert.name, view=name)
+        before = State("", checkpoint=bert.name, view=view.slug)
         if text is None:
             before = with_example(view.examples[0], before)
-    given = {key: join_list(key, value) for key, value in options.items()}
-    if (text, pair) != (None, None):
-        first = before.text if text is None else text
-        second = before.pair if pair is None else pair
-        texts = first, second
-        if texts != (before.text, before.pair):  # spans count in the texts
-            before = replace(before, text=texts[0], pair=texts[1], hidden=(), picked=())
-    if before.view != name:
-        before = replace(before, options={})
-    settings = asdict(build(module.Options, {**before.options, **given}, by_name=True))
-    hidden, picked = (
-        spans(bert.checkpoint.tokenizer, before.text, before.pair, words, argument)
-        for words, argument in ((mask, "mask"), (pick, "pick"))
-    )
-    return replace(before, view=name, options=settings, hidden=hidden or before.hidden, picked=picked or before.picked)
+    # 1. The texts. Words that are hidden or picked belong to them.
+    if text is None:
+        text = before.text
+    if pair is None:
+        pair = before.pair
+    if (text, pair) != (before.text, before.pair):
+        before = replace(before, text=text, pair=pair, hidden=(), picked=())
+    # 2. The settings, which are those of the view.
+    joined = {name: join_list(name, value) for name, value in options.items()}
+    if before.view == view.slug:
+        joined = {**before.options, **joined}
+    settings = asdict(build(view.analysis.Options, joined, by_name=True))
+    # 3. The words.
+    tokenizer = bert.checkpoint.tokenizer
+    hidden = spans(tokenizer, text, pair, mask, "mask") or before.hidden
+    picked = spans(tokenizer, text, pair, pick, "pick") or before.picked
+    return replace(before, view=view.slug, options=settings, hidden=hidden, picked=picked)

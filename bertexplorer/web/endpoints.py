@@ -66,7 +66,7 @@ def described(endpoint: Endpoint) -> Callable[..., Any]:
 
     ask.__name__ = endpoint.name
     ask.__doc__ = document(endpoint)
-    ask.__annotations__ = {one.name: one.kind for one in endpoint.parameters}
+    ask.__annotations__ = {parameter.name: parameter.kind for parameter in endpoint.parameters}
     ask.__signature__ = signature(endpoint)  # type: ignore[attr-defined]
     return ask
 
@@ -75,16 +75,16 @@ def signature(endpoint: Endpoint) -> inspect.Signature:
     """The arguments of *endpoint*."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
-    for one in endpoint.parameters:
-        default = inspect.Parameter.empty if one.default is ... else one.default
-        parameters.append(inspect.Parameter(one.name, kind, default=default, annotation=one.kind))
+    for parameter in endpoint.parameters:
+        default = inspect.Parameter.empty if parameter.default is ... else parameter.default
+        parameters.append(inspect.Parameter(parameter.name, kind, default=default, annotation=parameter.kind))
     return inspect.Signature(parameters, return_annotation=dict)
 
 
 def document(endpoint: Endpoint) -> str:
     """What *endpoint* is for and its arguments, as gradio reads a docstring."""
     lines = [endpoint.about, "Parameters:"]
-    lines += [f"{one.name}: {one.about}" for one in endpoint.parameters]
+    lines += [f"{parameter.name}: {parameter.about}" for parameter in endpoint.parameters]
     return "\n".join(lines)
 
 

@@ -33,6 +33,8 @@ def documents(*, runs: bool) -> Iterator[Route]:
 
 
 def document_of(html: str) -> Any:
+    """What answers with *html*, which browsers ask for anew each time."""
+
     async def answer(request: Request) -> Response:
         return HTMLResponse(html, headers={"cache-control": "no-cache"})
 
@@ -52,14 +54,14 @@ def beside_gradio(document: Any) -> Any:
 
 
 async def without_slash(request: Request) -> Response:
-    """Relative, as a proxy may serve the page below a path."""
+    """Lead to the address without a slash: a relative one, as a proxy may serve the page below a path."""
     name = request.url.path.rstrip("/").rpartition("/")[2]
     query = request.scope["query_string"].decode("latin-1")
     return RedirectResponse(f"../{name}?{query}" if query else f"../{name}")
 
 
 def files() -> tuple[Mount, Mount]:
-    """Fonts, which are compressed already; scripts and styles."""
+    """(fonts, which are compressed already; scripts and styles)."""
 
     async def style(request: Request) -> Response:
         return FileResponse(STYLE)

@@ -52,6 +52,8 @@ def widget(
     except ImportError as error:
         raise ExplorerError('The widget needs anywidget. Install it: pip install "bertexplorer[notebook]".') from error
     bert = load(checkpoint)
-    if not text:  # the view's first example
-        return Widget(bert, state_of(bert, analysis, None, pair or None, mask, pick, options))
-    return Widget(bert, state_of(bert, analysis, text, pair, mask, pick, options))
+    if text:
+        state = state_of(bert, analysis, text, pair, mask=mask, pick=pick, options=options)
+    else:  # the view's first example
+        state = state_of(bert, analysis, None, pair or None, mask=mask, pick=pick, options=options)
+    return Widget(bert, state)

@@ -58,31 +58,33 @@ def draw(
         True
     """
     styles = () if content else STYLES.get(name, ())
-    style = "".join(f'<link rel="stylesheet" href="{static}/{file}">\n' for file in styles)
     first = FONTS if name == "explore" else SANS  # the words of its strip have a fixed-width face
-    template = Template((HERE / "page.html").read_text("utf-8"))
-    return template.substitute(
+    if not content:
+        content = Template(SCRIPTED).substitute(name=name, static=static, script=script or f"{name}.js")
+    return Template((HERE / "page.html").read_text("utf-8")).substitute(
         base=base,
         title=title(name),
         head=head,
         static=static,
         fonts="".join(preload(f"{static}/fonts/{font}") for font in first),
-        style=style,
+        style="".join(f'<link rel="stylesheet" href="{static}/{file}">\n' for file in styles),
         links="".join(link(page, current=page == name) for page in pages),
-        content=content or Template(SCRIPTED).substitute(name=name, static=static, script=script or f"{name}.js"),
+        content=content,
     )
 
 
 def preload(font: str) -> str:
-    """Fetch *font* before a style asks for it, so that no line moves when it arrives."""
+    """A link that fetches *font* before a style asks for it, so that no line moves when it arrives."""
     return f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>\n'
 
 
 def title(name: str) -> str:
+    """What the tab of the page *name* is called."""
     return "BERT Explorer" if name == "explore" else f"{name.title()} · BERT Explorer"
 
 
 def link(page: str, *, current: bool) -> str:
+    """The link to *page* in the navigation; *current*: it is the page that is drawn."""
     mark = ' aria-current="page"' if current else ""
     return f'<a href="{PAGES[page]}"{mark}>{page.title()}</a>'
 

@@ -37,7 +37,8 @@ class Widget(anywidget.AnyWidget):
     link = traitlets.Unicode().tag(sync=True)  # of what to show, as in the address of the page
 
     def __init__(self, bert: Bert, state: State) -> None:
-        self.bert, self.shown = bert, state
+        self.bert = bert
+        self.shown = state
         self.backend = EmbeddedBackend(bert)
         super().__init__(link=to_link(state, DEFAULTS[state.view]))
         self.on_msg(self.answer)
@@ -65,7 +66,7 @@ class Widget(anywidget.AnyWidget):
         """Show another view, text or setting; what is not given stays, except for the settings of another view, and for
         the words of another text. Raises ExplorerError for an unknown analysis, word, setting or value."""
         name = (analysis or self.shown.view).replace("-", "_")
-        self.shown = state_of(self.bert, name, text, pair, mask, pick, options, self.shown)
+        self.shown = state_of(self.bert, name, text, pair, mask=mask, pick=pick, options=options, before=self.shown)
         self.link = to_link(self.shown, DEFAULTS[self.shown.view])
 
     def answer(self, _: Any, message: Mapping[str, Any], __: Any) -> None:
@@ -74,10 +75,13 @@ class Widget(anywidget.AnyWidget):
         self.send({"number": message.get("number"), "status": reply.status, "answer": reply.body.decode()})
 
     def reply(self, path: str, body: Any) -> Reply:
+        """The reply to a question, as the API would give it. After one for a view, `shown` is what that shows."""
         if path == "page":
             page = {**page_schema(library().settings), "opening": state_json(self.backend.opening)}
             return Reply(orjson.dumps(page))
         reply = self.backend.reply(path, body)
-        if path == "view" and (answered := json.loads(reply.body).get("state")):
-            self.shown = read_state(answered, self.backend.opening)
+        if path == "view":
+            state = json.loads(reply.body).get("state")
+            if state:
+                self.shown = read_state(state, self.backend.opening)
         return reply

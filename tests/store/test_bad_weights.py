@@ -138,9 +138,9 @@ def test_a_file_that_changes_during_conversion_is_not_stored_under_its_old_hash(
     folder = pickled(tiny_copy)
     original = convert.convert
 
-    def while_copied(*arguments: Any) -> None:
+    def while_copied(*arguments: Any, **more: Any) -> None:
         (folder / convert.SINGLE).touch()
-        original(*arguments)
+        original(*arguments, **more)
 
     monkeypatch.setattr(convert, "convert", while_copied)
     with pytest.raises(ExplorerError, match="changed while they were converted. Try again"):

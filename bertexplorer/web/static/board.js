@@ -4,6 +4,7 @@
 import "./view.js";
 import { ask } from "./backend.js";
 import { h, render } from "./kit.js";
+import { sum } from "./numbers.js";
 
 const POLL_MS = 1500;
 const STEPS = {
@@ -19,6 +20,15 @@ const STEPS = {
 const CLOSED = ["closed1", "discuss", "closed2"]; // phases between a vote and BERT’s answer
 
 const stepOf = ({ question, phase }) => `${question} ${phase}`;
+
+/** How many are here and have voted, and whether others may still come. */
+function presence({ phase, here, voted, round, door }) {
+  let words = `${voted} voted`;
+  if (round) words += `, ${here} here`;
+  else if (phase === "lobby") words = here ? `${here} here` : "Nobody is here yet";
+  return door ? words : `${words}; the door is closed to further phones`;
+}
+
 const CLASS_KEY = "bx-class"; // -> the code of the class that this browser opened last, in its storage
 const keepClass = (code) => {
   try {
@@ -191,21 +201,13 @@ class Board extends HTMLElement {
   #show(room) {
     this.room = room;
     keepClass(this.code);
-    const { phase, here, voted, round } = room;
+    const { phase } = room;
     if (this.#peek && this.#peek !== stepOf(room)) {
       this.#peek = "";
       this.#poll();
       return;
     }
-    this.status.textContent =
-      this.problem ||
-      (round
-        ? `${voted} voted, ${here} here`
-        : phase === "lobby"
-          ? here
-            ? `${here} here`
-            : "Nobody is here yet"
-          : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
+    this.status.textContent = this.problem || presence(room);
     this.#askAdvice(room);
     const key = JSON.stringify([
       phase,
@@ -266,37 +268,36 @@ class Board extends HTMLElement {
     this.#poll();
   }
 
+  /** Show how to join: *large* on the screen, until the class begins. */
   #join({ address, note, phase, code, lesson, of, moved }) {
-    const large = this.role !== "desk" && (phase === "lobby" || this.#behind);
-    const title = this.lessons.find((one) => one.slug === lesson)?.title;
+    const isDesk = this.role === "desk";
+    const large = !isDesk && (phase === "lobby" || this.#behind);
+    const parts = [];
+    if (large) {
+      const title = this.lessons.find((one) => one.slug === lesson)?.title;
+      const questions = of === 1 ? "1 question" : `${of} questions`;
+      parts.push(h("p", {}, title ? `${title} · ${questions}` : questions));
+    }
+    if (large || (moved && !isDesk)) {
+      const source = `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`;
+      const look = { class: large ? null : "small", width: 320, height: 320 };
+      parts.push(h("img", { ...look, src: source, alt: `QR code of ${address}` }));
+    }
+    const lines = [
+      h("p", { class: "code", translate: "no" }, code),
+      h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")),
+    ];
+    if (large) {
+      lines.unshift(h("p", {}, "Point your phone’s camera at this, or open the address below."));
+    } else if (moved) {
+      lines.push(h("p", {}, "The address has changed. Scan it again; your votes stay."));
+    }
+    if (note && (large || isDesk)) {
+      lines.push(h("p", { class: "message error unreachable" }, note));
+    }
+    parts.push(h("div", {}, lines));
     this.join.classList.toggle("large", large);
-    this.join.replaceChildren(
-      large
-        ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`)
-        : "",
-      large || (moved && this.role !== "desk")
-        ? h("img", {
-            class: large ? null : "small",
-            src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`,
-            alt: `QR code of ${address}`,
-            width: 320,
-            height: 320,
-          })
-        : "",
-      h(
-        "div",
-        {},
-        large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "",
-        h("p", { class: "code", translate: "no" }, code),
-        h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")),
-        moved && !large
-          ? h("p", {}, "The address has changed. Scan it again; your votes stay.")
-          : "",
-        note && (large || this.role === "desk")
-          ? h("p", { class: "message error unreachable" }, note)
-          : "",
-      ),
-    );
+    this.join.replaceChildren(...parts);
   }
 
   async #setDoor(open) {
@@ -351,38 +352,34 @@ class Board extends HTMLElement {
 
   #showButtons(room) {
     const { phase, of, door } = room;
+    const isAsked = !this.#behind && !this.#past; // the class is at the question of this step
+    const buttons = [this.#goOn(room)];
     const quiet = (label, onclick) =>
-      h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", () => this.#end());
-    this.buttons.replaceChildren(
-      this.#goOn(room),
-      phase === "closed1" && !this.#behind && !this.#past
-        ? quiet("Discuss, then vote again", () => this.#step("discuss"))
-        : "",
-      CLOSED.includes(phase) && !this.#behind && !this.#past && !this.#peek
-        ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () =>
-            this.#showVotes(),
-          )
-        : "",
-      phase === "reveal"
-        ? quiet("Save the counts as CSV", () =>
-            h("a", {
-              href: `api/v1/class/${this.code}/votes.csv`,
-              download: `class-${this.code}.csv`,
-            }).click(),
-          )
-        : "",
-      phase === "reveal" && of > 1
-        ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () =>
-            this.#toggleSummary(),
-          )
-        : "",
-      quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)),
-      quiet("Change the code", () => this.#changeCode()),
-      end,
-    );
+      buttons.push(h("button", { type: "button", class: "quiet", onclick }, label));
+    if (phase === "closed1" && isAsked) {
+      quiet("Discuss, then vote again", () => this.#step("discuss"));
+    }
+    if (CLOSED.includes(phase) && isAsked && !this.#peek) {
+      const label = this.role ? "Show the votes on the screen" : "Show the votes";
+      quiet(label, () => this.#showVotes());
+    }
+    if (phase === "reveal") quiet("Save the counts as CSV", () => this.#saveCounts());
+    if (phase === "reveal" && of > 1) {
+      const label = this.#questions ? "Hide the summary" : "Show the summary";
+      quiet(label, () => this.#toggleSummary());
+    }
+    quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door));
+    quiet("Change the code", () => this.#changeCode());
+    quiet("End and delete", () => this.#end());
+    this.buttons.replaceChildren(...buttons);
   }
 
+  #saveCounts() {
+    const href = `api/v1/class/${this.code}/votes.csv`;
+    h("a", { href, download: `class-${this.code}.csv` }).click();
+  }
+
+  /** What the stage shows: the question, and as much of the votes and of BERT’s answer as the phase allows. */
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     if (this.#questions) return [this.#summary()];
@@ -411,21 +408,18 @@ class Board extends HTMLElement {
         ),
       );
     }
-    if (!counts && !numbers && !choices.length) {
+    if (counts) {
+      out.push(this.#bars(room));
+    } else if (numbers) {
+      out.push(this.#dots(room));
+    } else if (choices.length) {
+      const options = choices.map((one) => h("li", {}, render(one)));
+      out.push(h("ul", { class: "options-asked" }, options));
+      return out;
+    } else {
       out.push(h("p", { class: "hint" }, "Type a number on your phone."));
       return out;
     }
-    if (!counts && !numbers) {
-      out.push(
-        h(
-          "ul",
-          { class: "options-asked" },
-          choices.map((one) => h("li", {}, render(one))),
-        ),
-      );
-      return out;
-    }
-    out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
     if (reveal.problem) out.push(h("p", { class: "message error" }, reveal.problem));
     if (reveal.after?.length) out.push(h("div", { class: "after" }, render(reveal.after)));
@@ -435,16 +429,12 @@ class Board extends HTMLElement {
     return out;
   }
 
+  /** Votes for each choice: bars of the first vote, of the second if there was one, and of BERT once it has answered. */
   #bars({ choices, counts, reveal, phase }) {
-    const [first, second] = counts,
-      again = second.some(Boolean),
-      shares = reveal?.shares;
-    const totals = counts.map((round) =>
-      Math.max(
-        1,
-        round.reduce((sum, one) => sum + one, 0),
-      ),
-    );
+    const [first, second] = counts;
+    const again = second.some(Boolean);
+    const shares = reveal?.shares;
+    const totals = counts.map((round) => Math.max(1, sum(round)));
     const bar = (share, kind, words) => {
       const element = h("span", { class: `bar ${kind}` });
       element.style.setProperty("--share", share);
@@ -470,138 +460,92 @@ class Board extends HTMLElement {
         ),
       ),
     );
-    if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {
-      // else they are no distribution over the choices
-      const last = again ? 1 : 0,
-        overlap = shares.reduce(
-          (sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]),
-          0,
-        );
-      return h(
-        "div",
-        {},
-        list,
-        h(
-          "p",
-          { class: "after" },
-          `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`,
-        ),
-      );
+    const isDistribution = shares && Math.abs(sum(shares) - 1) < 0.005; // over the choices
+    if (isDistribution) {
+      const last = again ? 1 : 0;
+      const common = shares.map((share, i) => Math.min(share, counts[last][i] / totals[last]));
+      const words = `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * sum(common))} %.`;
+      return h("div", {}, list, h("p", { class: "after" }, words));
     }
     if (phase === "reveal" || this.role) return list;
-    return h(
-      "div",
-      {},
-      list,
-      h(
-        "p",
-        { class: "hint" },
-        "Everyone who sees this screen sees the counts; phones do not show them yet.",
-      ),
-    );
+    const words = "Everyone who sees this screen sees the counts; phones do not show them yet.";
+    return h("div", {}, list, h("p", { class: "hint" }, words));
   }
 
   /** Answers to a question for a number: a dot for each, and a line for BERT's. */
   #dots({ numbers, reveal, percent }) {
     const all = numbers.flat();
-    const low = Math.min(percent ? 0 : Infinity, reveal?.number ?? Infinity, ...all);
-    const high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
+    if (reveal?.number !== undefined) all.push(reveal.number);
+    if (percent) all.push(0, 1);
+    const low = Math.min(...all);
+    const high = Math.max(...all);
     const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`;
     const words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
-    const row = (values, name) =>
-      h(
-        "div",
-        { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
-        values.map((x) => {
-          const dot = h("span", { class: "dot" });
-          dot.style.left = at(x);
-          return dot;
-        }),
-        reveal?.number !== undefined
-          ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`))
-          : "",
-      );
-    const rows = numbers.map((values, i) => [
-      values.length
-        ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class")
-        : "",
-      values.length ? row(values, `Vote ${i + 1}`) : "",
-      values.length
-        ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high)))
-        : "",
-    ]);
-    const element = h("div", {}, rows.flat());
-    if (reveal?.number !== undefined)
-      element.querySelectorAll(".line").forEach((one) => {
-        one.style.left = at(reveal.number);
-      });
-    return element;
+    const place = (mark, x) => {
+      mark.style.left = at(x);
+      return mark;
+    };
+    const lines = [];
+    numbers.forEach((values, i) => {
+      if (!values.length) return;
+      lines.push(h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class"));
+      const marks = values.map((x) => place(h("span", { class: "dot" }), x));
+      if (reveal?.number !== undefined) {
+        const label = h("span", {}, `BERT ${words(reveal.number)}`);
+        marks.push(place(h("span", { class: "line" }, label), reveal.number));
+      }
+      const label = `Vote ${i + 1}: ${values.map(words).join(", ")}`;
+      lines.push(h("div", { class: "dots", role: "img", "aria-label": label }, marks));
+      lines.push(h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))));
+    });
+    return h("div", {}, lines);
   }
 
   /** The questions so far: how many were right in each vote, and what BERT answers. */
   #summary() {
     const questions = this.#questions ?? [];
-    const right = (votes) =>
-      votes
-        ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)`
-        : "–";
     const again = questions.some((one) => one.right[1]);
-    const head = [
-      "",
-      "Question",
-      again ? "Right in vote 1" : "Right",
-      ...(again ? ["Right in vote 2"] : []),
-      "BERT’s answer",
-    ];
-    const row = ({ text, right: [first, second], bert }, i) =>
-      h(
+    const heads = again
+      ? ["", "Question", "Right in vote 1", "Right in vote 2", "BERT’s answer"]
+      : ["", "Question", "Right", "BERT’s answer"];
+    const score = (vote) => {
+      if (!vote) return "–";
+      const [right, all] = vote;
+      return `${right}\u00a0of\u00a0${all} (${Math.round((100 * right) / all)}\u00a0%)`;
+    };
+    const row = ({ text, right: [first, second], bert }, i) => {
+      const cells = [String(i + 1), render(text), score(first)];
+      if (again) cells.push(score(second));
+      cells.push(bert || "–");
+      return h(
         "tr",
         {},
-        h("td", {}, String(i + 1)),
-        h("td", {}, render(text)),
-        h("td", {}, right(first)),
-        again ? h("td", {}, right(second)) : "",
-        h("td", {}, bert || "–"),
+        cells.map((cell) => h("td", {}, cell)),
       );
+    };
+    const top = heads.map((name) => h("th", { scope: "col" }, name));
     return h(
       "table",
       { class: "summary" },
       h("caption", {}, "The class so far"),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          head.map((one) => h("th", { scope: "col" }, one)),
-        ),
-      ),
+      h("thead", {}, h("tr", {}, top)),
       h("tbody", {}, questions.map(row)),
     );
   }
 
+  /** How many changed their answer, from which to which. *moves*[i][j]: from choice i to choice j. */
   #moves({ choices, moves }) {
-    const lines = moves
-      .flatMap((row, i) =>
-        row.map(
-          (count, j) =>
-            i !== j &&
-            count &&
-            h(
-              "li",
-              {},
-              `${count} moved from “`,
-              render(choices[i]),
-              "” to “",
-              render(choices[j]),
-              "”",
-            ),
-        ),
-      )
-      .filter(Boolean);
-    return lines.length
-      ? h("ul", { class: "moves" }, lines)
-      : h("p", { class: "hint" }, "Nobody changed their answer.");
+    const lines = [];
+    moves.forEach((row, i) =>
+      row.forEach((count, j) => {
+        if (i === j || !count) return;
+        const from = render(choices[i]);
+        const to = render(choices[j]);
+        lines.push(h("li", {}, `${count} moved from “`, from, "” to “", to, "”"));
+      }),
+    );
+    if (!lines.length) return h("p", { class: "hint" }, "Nobody changed their answer.");
+    return h("ul", { class: "moves" }, lines);
   }
 }
 customElements.define("bx-board", Board);

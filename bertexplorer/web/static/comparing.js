@@ -94,9 +94,9 @@ class Comparing extends HTMLElement {
     }
     for (const one of this.choices) {
       one.checked = one.value === against;
-      one.parentElement.hidden =
-        (one.value === "another text" && !view.text) ||
-        (one.value === "its training" && !(view.several && moments > 1));
+      const lacksText = one.value === "another text" && !view.text;
+      const lacksTraining = one.value === "its training" && !(view.several && moments > 1);
+      one.parentElement.hidden = lacksText || lacksTraining;
     }
   }
 

@@ -55,30 +55,23 @@ class Explore extends Panel {
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.nav.draw(schema.views, schema.doors, [classDoor(schema.site), teachDoor()]);
     this.picker.draw(schema.precisions, schema.site && !schema.several, schema.site);
+    // 1. What the address names: a view, a text and a checkpoint.
+    const { opening, views } = schema;
     const query = new URLSearchParams(location.search);
     const asked = query.get("view") ?? "";
-    const view = Object.hasOwn(schema.views, asked) ? asked : schema.opening.view;
-    const text =
-      query.get("text") ??
-      ((view !== schema.opening.view && schema.views[view].examples[0].text) ||
-        schema.opening.text);
-    const named = query.get("checkpoint"),
-      borrowed = named && named === schema.views[view].checkpoint;
-    this.own = new Own(
-      schema,
-      borrowed ? schema.opening.checkpoint : (named ?? schema.opening.checkpoint),
-    );
+    const view = Object.hasOwn(views, asked) ? asked : opening.view;
+    const example = view === opening.view ? "" : views[view].examples[0].text;
+    const text = query.get("text") ?? (example || opening.text);
+    const named = query.get("checkpoint");
+    const isBorrowed = named && named === views[view].checkpoint; // the view's, in place of the person's own
+    this.own = new Own(schema, isBorrowed ? opening.checkpoint : (named ?? opening.checkpoint));
     if (history.state?.kept) this.own.kept = history.state.kept; // the page was loaded again
-    this.state = new State(
-      schema.views,
-      { ...schema.opening, view, text },
-      (what) => this.#show(what),
-      { beside: this.own },
-    );
-    // until the answer arrives
-    this.state.keep({
-      options: { ...this.state.now.options, ...settingsInQuery(query, this.state.defaults(view)) },
+    // 2. What is shown until the answer arrives.
+    this.state = new State(views, { ...opening, view, text }, (what) => this.#show(what), {
+      beside: this.own,
     });
+    const settings = settingsInQuery(query, this.state.defaults(view));
+    this.state.keep({ options: { ...this.state.now.options, ...settings } });
     this.#fill();
     const typed = [text, this.state.now.pair || query.get("pair")].filter(Boolean);
     this.strip.expect(
@@ -86,6 +79,7 @@ class Explore extends Panel {
       this.view.press,
     );
     this.picker.show(this.state.now, null);
+    // 3. The answer.
     this.state.open(location.search);
   }
 
@@ -297,20 +291,21 @@ class Explore extends Panel {
 
   /** The next example of the view, or the one before it. */
   #nextExample(by) {
-    const examples = this.#examples,
-      { view, text } = this.state.now,
-      shown = examples.findIndex((one) => one.text === text);
-    const at = this.at?.view === view ? this.at.number : shown,
-      count = examples.length;
-    const number = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
-    this.#example(examples[number]);
+    const { view, text } = this.state.now;
+    const examples = this.#examples;
+    const count = examples.length;
+    const shown = examples.findIndex((one) => one.text === text);
+    const at = this.at?.view === view ? this.at.number : shown;
+    let next = by > 0 ? 0 : count - 1; // unless one is shown
+    if (at >= 0) next = (at + by + count) % count;
+    this.#example(examples[next]);
   }
 
   /** The view after this one, or before it, in the order of the page; the text stays. */
   #nextView(by) {
-    const names = Object.keys(this.schema.views),
-      view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
-    this.#openView(view);
+    const names = Object.keys(this.schema.views);
+    const next = (names.indexOf(this.state.now.view) + by + names.length) % names.length;
+    this.#openView(names[next]);
   }
 
   #example(example) {
@@ -369,16 +364,12 @@ class Explore extends Panel {
   /** Begin a run, and say where it is. */
   async #queue(place, body) {
     const { status, answer } = await ask(place, { body }).catch(unanswered);
-    this.stage.tell(
-      status === 202
-        ? [
-            "The run is in the list on the page ",
-            h("a", { href: `train?run=${answer.id}` }, "Train"),
-            ".",
-          ]
-        : answer.detail,
-      status === 202 ? "busy" : "error",
-    );
+    if (status !== 202) {
+      this.stage.tell(answer.detail);
+      return;
+    }
+    const link = h("a", { href: `train?run=${answer.id}` }, "Train");
+    this.stage.tell(["The run is in the list on the page ", link, "."], "busy");
   }
 
   /** Add what the text or the checkpoint lacks. */
@@ -404,16 +395,15 @@ class Explore extends Panel {
       this.last?.isConnected && this.last.offsetParent
         ? this.last
         : this.text.querySelector("textarea");
-    const before = field.value.slice(0, field.selectionStart),
-      after = field.value.slice(field.selectionEnd);
-    const mask =
-      (before && !/\s$/.test(before) ? " " : "") +
-      "[MASK]" +
-      (after && !/^[\s.,;:!?]/.test(after) ? " " : "");
-    field.value = before + mask + after;
+    const before = field.value.slice(0, field.selectionStart);
+    const after = field.value.slice(field.selectionEnd);
+    const lead = before && !/\s$/.test(before) ? " " : "";
+    const trail = after && !/^[\s.,;:!?]/.test(after) ? " " : "";
+    const written = `${before}${lead}[MASK]${trail}`;
+    field.value = written + after;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.focus();
-    field.setSelectionRange(before.length + mask.length, before.length + mask.length);
+    field.setSelectionRange(written.length, written.length);
   }
 
   /** Use the checkpoint *name*; the server downloads it first if necessary. */
@@ -511,15 +501,16 @@ class Explore extends Panel {
       this.#use(name);
     };
     const note = this.own.note(this.state.now, { back: () => this.#backToOwnText(), use });
-    const [words, buttons] = note ?? ["", []];
+    if (!note) {
+      this.standIn.replaceChildren();
+      return;
+    }
+    const [words, buttons] = note;
     const presses = buttons.map(([label, onclick]) =>
       h("button", { type: "button", onclick }, label),
     );
-    this.standIn.replaceChildren(
-      ...(note
-        ? [h("p", { class: "message busy stand-in", dir: "auto" }, h("span", {}, words), presses)]
-        : []),
-    );
+    const look = { class: "message busy stand-in", dir: "auto" };
+    this.standIn.replaceChildren(h("p", look, h("span", {}, words), presses));
   }
 
   /** There is no answer to this state: remove the one of before, and what can be done with an answer. */

@@ -55,9 +55,8 @@ export class FileInUse {
     this.file.accept = ACCEPTS[view.upload] ?? "";
     const key = view.upload && now.options[view.upload];
     this.line.hidden = !key;
-    this.words.textContent = ["Your file", this.#names.get(key), "is in use."]
-      .filter(Boolean)
-      .join(" ");
+    const name = this.#names.get(key);
+    this.words.textContent = name ? `Your file ${name} is in use.` : "Your file is in use.";
     const hasTexts = now.options.lines || now.options.rows;
     this.audit.hidden = !(this.canAudit && hasTexts && now.view !== "audit");
   }

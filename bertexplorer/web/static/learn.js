@@ -15,12 +15,17 @@ const get = async (path) => (await ask(path)).answer;
 const lang = new URLSearchParams(location.search).get("lang") ?? ""; // stays the same from lesson to lesson
 // that answers, also in the next lesson; "" for the page's
 const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";
-const link = (given, spoken = lang) =>
-  `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(
-    /\?$/,
-    "",
-  );
+/** The address of a page of Learn, with what stays the same from page to page. */
+function link(given, spoken = lang) {
+  const query = new URLSearchParams();
+  if (checkpoint) query.set("checkpoint", checkpoint);
+  for (const [name, value] of Object.entries(given)) query.set(name, value);
+  if (spoken) query.set("lang", spoken);
+  const words = String(query);
+  return words ? `learn?${words}` : "learn";
+}
 let kept = ""; // the end of a key of the storage
+const SUFFIXES = { moodle: "moodle.xml", qti: "qti.zip", gift: "gift.txt", csv: "csv" }; // of files of questions
 const STUDENT = "bx-student"; // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
@@ -56,9 +61,9 @@ class Learn extends HTMLElement {
   }
 
   async #route() {
-    const slug = this.#query.get("lesson"),
-      code = this.#query.get("class"),
-      lecture = this.#query.get("lecture");
+    const slug = this.#query.get("lesson");
+    const code = this.#query.get("class");
+    const lecture = this.#query.get("lecture");
     if (lecture) {
       this.#lecture(lecture);
       return;
@@ -76,61 +81,45 @@ class Learn extends HTMLElement {
     const lesson = await get(`lessons/${slug}?lang=${lang}`);
     if (slug !== this.#query.get("lesson")) return;
     if (slug === WELCOME) welcomed();
-    this.replaceChildren(
-      ...(lesson.parts
-        ? this.#lesson(lesson)
-        : [h("p", { class: "message error" }, lesson.detail), this.#backLink()]),
-    );
+    if (lesson.parts) this.replaceChildren(...this.#lesson(lesson));
+    else this.replaceChildren(h("p", { class: "message error" }, lesson.detail), this.#backLink());
   }
 
   // The list.
 
   #list() {
-    const place = (topic) => (TOPICS.includes(topic) ? TOPICS.indexOf(topic) : TOPICS.length);
-    const topics = [...new Set(this.lessons.map((one) => one.topic))].sort(
-      (a, b) => place(a) - place(b),
+    const header = h(
+      "header",
+      { class: "masthead" },
+      h("h1", {}, "Learn"),
+      h("p", {}, "Guess first. Then BERT answers, live, and you see why."),
     );
-    return [
-      h(
-        "header",
-        { class: "masthead" },
-        h("h1", {}, "Learn"),
-        h("p", {}, "Guess first. Then BERT answers, live, and you see why."),
-      ),
-      this.schema.site
-        ? ""
-        : h(
-            "p",
-            { class: "hint" },
-            "With a class: open a lesson and press “Ask the class” below it. Phones join with a QR code, and vote before BERT answers.",
-          ),
-      this.schema.site ? "" : this.#ownClass(),
-      this.lectures.length
-        ? h(
-            "section",
-            {},
-            h("h2", {}, "Lectures"),
-            h(
-              "ul",
-              { class: "lessons" },
-              this.lectures.map((one) => this.#lectureCard(one)),
-            ),
-          )
-        : "",
-      ...topics.map((topic) =>
-        h(
-          "section",
-          {},
-          h("h2", {}, topic),
-          h(
-            "ul",
-            { class: "lessons" },
-            this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one)),
-          ),
-        ),
-      ),
-      this.schema.site ? "" : this.#uploadForm(),
-    ];
+    const parts = [header];
+    if (!this.schema.site) {
+      const words =
+        "With a class: open a lesson and press “Ask the class” below it. Phones join with a QR code, and vote before BERT answers.";
+      parts.push(h("p", { class: "hint" }, words), this.#ownClass());
+    }
+    const section = (title, cards) =>
+      parts.push(h("section", {}, h("h2", {}, title), h("ul", { class: "lessons" }, cards)));
+    if (this.lectures.length) {
+      section(
+        "Lectures",
+        this.lectures.map((one) => this.#lectureCard(one)),
+      );
+    }
+    const place = (topic) => (TOPICS.includes(topic) ? TOPICS.indexOf(topic) : TOPICS.length);
+    const topics = [...new Set(this.lessons.map((one) => one.topic))];
+    topics.sort((a, b) => place(a) - place(b));
+    for (const topic of topics) {
+      const lessons = this.lessons.filter((one) => one.topic === topic);
+      section(
+        topic,
+        lessons.map((one) => this.#card(one)),
+      );
+    }
+    if (!this.schema.site) parts.push(this.#uploadForm());
+    return parts;
   }
 
   /** The way back to a class of this browser, if one is open. */
@@ -221,42 +210,38 @@ class Learn extends HTMLElement {
     const wrong = checked.filter((one) => one.wrong);
     const right = checked.filter((one) => !one.wrong);
     const now = checkpoint || this.schema.opening.checkpoint;
-    const list = (lines) =>
-      h(
-        "ul",
-        { translate: "no" },
-        lines.map(({ line, block, text }) =>
-          h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`),
-        ),
+    const list = (lines) => {
+      const items = lines.map(({ line, block, text }) =>
+        h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`),
       );
-    const things = wrong.length === 1 ? "one thing" : `${wrong.length} things`;
-    said.textContent = wrong.length
-      ? `On ${now} there ${wrong.length === 1 ? "is" : "are"} ${things} to mend. Change the file and choose it again.`
-      : `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
-    const open = h(
-      "a",
-      {
-        class: wrong.length ? "quiet" : "go",
-        href: link({ lesson: slug }),
-        onclick: (event) => this.#go(slug, event),
-      },
-      wrong.length ? "Open it as it is" : "Open the lesson",
-    );
-    found.replaceChildren(
-      ...[
-        wrong.length && h("div", { class: "problems" }, list(wrong)),
-        right.length &&
-          h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
-        slug !== shown && h("p", {}, open),
-      ].filter(Boolean),
-    );
+      return h("ul", { translate: "no" }, items);
+    };
+    const parts = [];
+    if (wrong.length) {
+      const things = wrong.length === 1 ? "is one thing" : `are ${wrong.length} things`;
+      said.textContent = `On ${now} there ${things} to mend. Change the file and choose it again.`;
+      parts.push(h("div", { class: "problems" }, list(wrong)));
+    } else {
+      said.textContent = `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
+    }
+    if (right.length) {
+      const title = h("summary", {}, "What was evaluated, with the answers");
+      parts.push(h("details", {}, title, list(right)));
+    }
+    if (slug !== shown) {
+      const look = { class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }) };
+      const onclick = (event) => this.#go(slug, event);
+      const words = wrong.length ? "Open it as it is" : "Open the lesson";
+      parts.push(h("p", {}, h("a", { ...look, onclick }, words)));
+    }
+    found.replaceChildren(...parts);
   }
 
   #card({ slug, title, question, minutes, can, questions, language }) {
-    const records = Object.values(loadRecords(slug)),
-      done = records.filter((one) => one.said?.done).length;
-    const progress =
-      done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
+    const records = Object.values(loadRecords(slug));
+    const done = records.filter((one) => one.said?.done).length;
+    let progress = "";
+    if (done) progress = done >= questions ? "Done" : `${done} of ${questions} answered`;
     return h(
       "li",
       {},
@@ -276,7 +261,8 @@ class Learn extends HTMLElement {
   }
 
   #lectureCard({ slug, title, minutes, can, votes }) {
-    const details = `${minutes} minutes${votes ? `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class` : ""}.`;
+    let details = `${minutes} minutes`;
+    if (votes) details += `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class`;
     return h(
       "li",
       {},
@@ -284,7 +270,7 @@ class Learn extends HTMLElement {
         "a",
         { class: "lesson-card", href: link({ lecture: slug }) },
         h("strong", {}, title),
-        h("span", { class: "hint" }, details, " Afterwards the class can ", ...render(can), "."),
+        h("span", { class: "hint" }, `${details}. Afterwards the class can `, ...render(can), "."),
       ),
     );
   }
@@ -330,7 +316,9 @@ class Learn extends HTMLElement {
 
   // A lesson.
 
+  /** What the page shows of a lesson. Its questions are open one after the other. */
   #lesson(lesson) {
+    // 1. The parts of the lesson, and what they ask for.
     const records = loadRecords(lesson.slug);
     const article = h("article", {
       class: "lesson",
@@ -364,6 +352,7 @@ class Learn extends HTMLElement {
       question.open(part, { ...helpers, record: records[part.id], number: ++number });
       return question;
     });
+    // 2. The lesson as a column.
     article.append(
       h(
         "header",
@@ -390,6 +379,7 @@ class Learn extends HTMLElement {
       ),
     );
     this.status = h("p", { class: "hint", role: "status" });
+    // 3. What is below it: for a pupil, for a teacher, and the way on.
     const again = h(
       "button",
       {
@@ -457,6 +447,7 @@ class Learn extends HTMLElement {
       { type: "button", class: "quiet accent", onclick: () => openClass() },
       "Ask the class",
     );
+    // 4. Up to where it is open.
     this.skipped.clear();
     this.skip = en(
       "button",
@@ -471,9 +462,8 @@ class Learn extends HTMLElement {
       "Go on without answering",
     );
     this.#advance(article);
-    const others = lesson.languages.length
-      ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en"))
-      : [];
+    const languages = lesson.languages.length ? ["en", ...lesson.languages] : [];
+    const others = languages.filter((one) => one !== (lang || "en"));
     const translations = others.map((one) =>
       h(
         "a",
@@ -526,20 +516,19 @@ class Learn extends HTMLElement {
 
   /** Which checkpoint answers, and a choice of another. */
   #answering(slug) {
-    const own = this.schema.opening.checkpoint,
-      now = checkpoint || own;
-    const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label),
-      unlisted = { name: now, label: now };
+    const now = checkpoint || this.schema.opening.checkpoint;
+    const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label);
+    const unlisted = { name: now, label: now };
     const list = h("select", { id: "answering", translate: "no" }, option(unlisted));
     choosing(list, (name) => {
       location.href = link({ lesson: slug, checkpoint: name });
     });
     // in the same order on each page
-    get("checkpoints").then((all) =>
-      list.replaceChildren(
-        ...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option),
-      ),
-    );
+    get("checkpoints").then((all) => {
+      const isListed = all.some(({ name }) => name === now);
+      const choices = isListed ? all : [unlisted, ...all];
+      list.replaceChildren(...choices.map(option));
+    });
     return h(
       "p",
       { class: "hint answering", lang: "en" },
@@ -570,21 +559,15 @@ class Learn extends HTMLElement {
 
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
-    const { status, answer } = await ask(
-      `lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`,
-    );
-    if (status === 200) {
-      save(
-        `${slug}.${{ gift: "gift.txt", moodle: "moodle.xml", qti: "qti.zip" }[kind] ?? kind}`,
-        URL.createObjectURL(
-          new Blob([answer.content], {
-            type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8",
-          }),
-        ),
-      );
-    } else {
+    const path = `lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`;
+    const { status, answer } = await ask(path);
+    if (status !== 200) {
       this.status.textContent = answer.detail;
+      return;
     }
+    const type = kind === "qti" ? "application/zip" : "text/plain;charset=utf-8";
+    const file = new Blob([answer.content], { type });
+    save(`${slug}.${SUFFIXES[kind]}`, URL.createObjectURL(file));
   }
 
   /** Open a class for the questions of a lesson, or those from one on. */
@@ -653,10 +636,16 @@ function claim(part, { judge, reveal }) {
   element.start = async () => {
     element.start = null;
     const { status, answer } = await judge(part.id, {}).catch(unanswered);
-    element.dataset.holds = String(status === 200 && answer.holds);
-    element.querySelector(".mark").textContent =
-      status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
-    words.replaceChildren(...(status === 200 ? render(answer.text) : [answer.detail]));
+    const mark = element.querySelector(".mark");
+    if (status !== 200) {
+      element.dataset.holds = "false";
+      mark.textContent = "Not measured";
+      words.replaceChildren(answer.detail);
+      return;
+    }
+    element.dataset.holds = String(answer.holds);
+    mark.textContent = answer.holds ? "Measured here" : "Not on this checkpoint";
+    words.replaceChildren(...render(answer.text));
   };
   return element;
 }
@@ -692,6 +681,7 @@ function run(name) {
   return element;
 }
 
+/** A view between the words, which is asked for once it is near. */
 function figure(part, { reveal }) {
   const element = h(
     "div",

@@ -56,21 +56,24 @@ function make(name, attributes = {}, ...children) {
 }
 const write = (x, y, words, more = {}) =>
   make("text", { x, y, fill: INK, "font-family": SANS, "font-size": SMALL, ...more }, words);
-const clip = (words, room) =>
-  words.length <= room ? words : room < 2 ? "" : `${words.slice(0, room - 1)}…`;
+/** *words*, cut to *room* characters; "" where there is room for none. */
+function clip(words, room) {
+  if (words.length <= room) return words;
+  return room < 2 ? "" : `${words.slice(0, room - 1)}…`;
+}
 const letters = (pixels) => Math.floor(pixels / (0.6 * SMALL)); // of the fixed-width face
 
 /** An image of a small *table* of numbers from -1 to 1: blue above 0, orange below, the rows apart. */
 function stripes(table, { blue, orange }, place) {
-  const high = 6,
-    canvas = document.createElement("canvas"),
-    pen = penOf(canvas);
-  [canvas.width, canvas.height] = [table[0].length, high * table.length];
+  const high = 6;
+  const canvas = document.createElement("canvas");
+  canvas.width = table[0].length;
+  canvas.height = high * table.length;
+  const pen = penOf(canvas);
   table.forEach((row, y) =>
     row.forEach((value, x) => {
-      const most = value < 0 ? orange : blue,
-        share = Math.abs(value);
-      pen.fillStyle = `rgba(${most.join(",")},${0.06 + 0.94 * share})`;
+      const colour = value < 0 ? orange : blue;
+      pen.fillStyle = `rgba(${colour.join(",")},${0.06 + 0.94 * Math.abs(value)})`;
       pen.fillRect(x, high * y, 1, high - 1);
     }),
   );
@@ -78,9 +81,10 @@ function stripes(table, { blue, orange }, place) {
 }
 /** An image of one head's *weights*, from 0 to 1. */
 function tile(weights, { blue }, place) {
-  const canvas = document.createElement("canvas"),
-    pen = penOf(canvas);
-  [canvas.width, canvas.height] = [weights[0].length, weights.length];
+  const canvas = document.createElement("canvas");
+  canvas.width = weights[0].length;
+  canvas.height = weights.length;
+  const pen = penOf(canvas);
   weights.forEach((row, y) =>
     row.forEach((value, x) => {
       pen.fillStyle = `rgba(${blue.join(",")},${0.04 + 0.96 * Math.sqrt(Math.max(0, value))})`;
@@ -167,16 +171,22 @@ function listen(svg, data, jump) {
 
 /** Bring out what the token in *row* takes from the others. */
 function follow(svg, row) {
-  for (const one of svg.querySelectorAll("[data-to]")) {
-    const own = Number(one.dataset.to) === row,
-      weight = Number(one.dataset.weight),
-      special = one.dataset.special === "true";
-    const named = one.dataset.named === "true";
-    one.setAttribute("stroke", named ? NAMED : own ? (special ? GREY : ACCENT) : PALE);
-    one.setAttribute(
-      "stroke-opacity",
-      own || named ? 0.35 + 0.65 * weight : 0.1 + (special ? 0 : 0.3 * weight),
-    );
+  for (const ribbon of svg.querySelectorAll("[data-to]")) {
+    const weight = Number(ribbon.dataset.weight);
+    const isOwn = Number(ribbon.dataset.to) === row;
+    const isSpecial = ribbon.dataset.special === "true";
+    let colour = PALE;
+    let opacity = isSpecial ? 0.1 : 0.1 + 0.3 * weight;
+    if (isOwn) {
+      colour = isSpecial ? GREY : ACCENT;
+      opacity = 0.35 + 0.65 * weight;
+    }
+    if (ribbon.dataset.named === "true") {
+      colour = NAMED;
+      opacity = 0.35 + 0.65 * weight;
+    }
+    ribbon.setAttribute("stroke", colour);
+    ribbon.setAttribute("stroke-opacity", opacity);
   }
   for (const one of svg.querySelectorAll("text[data-row]"))
     one.setAttribute("font-weight", Number(one.dataset.row) === row ? 700 : 400);
@@ -231,20 +241,23 @@ function names(data, x, top, anchor = "end") {
 
 /** The vectors that are added, and their sum. */
 function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, stage = STAGE) {
+  const height = row * tokens.length;
+  const last = stages.length - 1;
+  const signBefore = (i) => {
+    if (i === 0) return "";
+    if (i < last) return "+";
+    return i > 1 ? "=" : "→"; // the last one follows from several, or from one
+  };
   return stages.flatMap(({ name, strip }, i) => {
-    const at = x + i * pitch,
-      sign = i === 0 ? "" : i === stages.length - 1 ? (i > 1 ? "=" : "→") : "+";
+    const at = x + i * pitch;
+    const style = { "text-anchor": "middle", fill: QUIET };
+    const above = top - (i % 2 ? 6 : 21); // names are on two lines by turns
     return [
-      stripes(strip, colours, { x: at, y: top, width: stage, height: row * tokens.length }),
-      write(at + stage / 2, top - (i % 2 ? 6 : 21), name, {
-        "text-anchor": "middle",
-        fill: QUIET,
-        "font-size": 12,
-      }),
-      write(at - (pitch - stage) / 2, top + (row * tokens.length) / 2, sign, {
-        "text-anchor": "middle",
+      stripes(strip, colours, { x: at, y: top, width: stage, height }),
+      write(at + stage / 2, above, name, { ...style, "font-size": 12 }),
+      write(at - (pitch - stage) / 2, top + height / 2, signBefore(i), {
+        ...style,
         "font-size": 16,
-        fill: QUIET,
       }),
     ];
   });
@@ -253,24 +266,25 @@ function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, s
 /** What each token on the right takes from those on the left. The link that the caption names is orange. */
 function ribbons({ weights, link }, data, left, right, top) {
   const bend = (right - left) * 0.45;
-  return weights
-    .flatMap((row, to) =>
-      row.map((weight, from) => {
-        if (weight < WEAKEST) return null;
-        const start = middle(data, top, from),
-          end = middle(data, top, to);
-        return make("path", {
-          d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`,
-          fill: "none",
-          "stroke-width": Math.max(1, WIDEST * weight),
-          "data-to": to,
-          "data-weight": weight,
-          "data-special": data.tokens[from]?.special ?? true,
-          "data-named": link?.to === to && link?.from === from,
-        });
-      }),
-    )
-    .filter(Boolean);
+  const paths = [];
+  weights.forEach((row, to) =>
+    row.forEach((weight, from) => {
+      if (weight < WEAKEST) return;
+      const start = middle(data, top, from);
+      const end = middle(data, top, to);
+      const path = make("path", {
+        d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`,
+        fill: "none",
+        "stroke-width": Math.max(1, WIDEST * weight),
+        "data-to": to,
+        "data-weight": weight,
+        "data-special": data.tokens[from]?.special ?? true,
+        "data-named": link?.to === to && link?.from === from,
+      });
+      paths.push(path);
+    }),
+  );
+  return paths;
 }
 
 /** All heads of the open layer as small pictures, each a door, in lines of *width* pixels. */
@@ -309,12 +323,11 @@ function heads({ heads: all, layers, open, colours }, x, y, width, size) {
 
 /** What the feed-forward half of the open layer does, in lines. */
 function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y, room) {
-  const [before, , after] = lengths,
-    words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
-  const lines = [
-    ...(words.length ? [`at ${followed} this raises`, ...words] : []),
-    `length of its vector: ${before} → ${after}`,
-  ];
+  const lines = [];
+  if (raised.length) lines.push(`at ${followed} this raises`);
+  for (const { token, from, to } of raised) lines.push(`${token} ${from} → ${to}`);
+  const [before, , after] = lengths;
+  lines.push(`length of its vector: ${before} → ${after}`);
   return [
     write(x, y, "Second half: feed-forward", { "font-weight": 700 }),
     write(x, y + 16, "each word is then changed by itself", { fill: QUIET, "font-size": 12 }),
@@ -326,26 +339,26 @@ function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y
 /** The answers as bars. *compact*: a share is beside its bar, not beside its token. */
 function bars({ end }, x, y, width, compact = false) {
   if (!end.bars.length) return [write(x, y + 14, end.what, { fill: QUIET })];
-  const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9),
-    room = letters(compact ? width : width - 50),
-    whole = compact ? width - 50 : width;
-  return [
-    write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 }),
-    ...end.bars.flatMap(({ token, share, text }, i) => [
-      write(x, y + 28 + 38 * i, clip(token, room), { "font-family": MONO }),
-      write(x + width, y + (compact ? 42 : 28) + 38 * i, text, {
-        "text-anchor": "end",
-        fill: QUIET,
-      }),
+  const room = letters(compact ? width : width - 50); // of a token
+  const whole = compact ? width - 50 : width; // the pixels of the longest bar
+  const longest = Math.max(...end.bars.map(({ share }) => Math.abs(share)), 1e-9);
+  const parts = [write(x, y + 6, end.what, { fill: QUIET, "font-size": 12 })];
+  end.bars.forEach(({ token, share, text }, i) => {
+    const top = y + 38 * i;
+    const part = end.scored ? Math.abs(share) / longest : share;
+    parts.push(
+      write(x, top + 28, clip(token, room), { "font-family": MONO }),
+      write(x + width, top + (compact ? 42 : 28), text, { "text-anchor": "end", fill: QUIET }),
       make("rect", {
         x,
-        y: y + 33 + 38 * i,
-        width: Math.max(1, whole * (end.scored ? Math.abs(share) / longest : share)),
+        y: top + 33,
+        width: Math.max(1, whole * part),
         height: 7,
         fill: "#2b6cb0",
       }),
-    ]),
-  ];
+    );
+  });
+  return parts;
 }
 
 // Where they stand
@@ -444,22 +457,25 @@ const area = (x, y, width, height) =>
     rx: 6,
   });
 
-const headTitle = ({ number, head, link }) =>
-  `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
+function headTitle({ number, head, link }) {
+  const name = `layer ${number}, head ${number}·${head}`;
+  return link ? `${name}: ${link.words}` : name;
+}
 
 /** One layer of the wide picture: ribbons where there is room, the vectors behind it, and the answer that it would give. *each*:
  *  the width of the layers beside it. */
 function column(layer, data, x, width, foot, open, each) {
-  const strip = Math.max(6, Math.min(STAGE, width * 0.35)),
-    right = x + width - strip - 4,
-    { answer, attention } = layer;
+  const strip = Math.max(6, Math.min(STAGE, width * 0.35)); // the width of the vectors
+  const right = x + width - strip - 4;
+  const { answer, attention } = layer;
   const says = open ? attention.says : `Layer ${layer.number}. Press to open it.`;
   const body = width >= ROOM ? ribbons(layer, data, x + 3, right - 2, TOP) : [];
   const style = { "text-anchor": "middle", "font-size": 12 };
   if (open) {
-    const room = width + each - 2 * APART, // up to the numbers of the layers beside it
-      whole = layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer),
-      line = widthOf(whole, 12) > 1.3 * room ? `${layer.number}·${layer.head}` : whole;
+    const room = width + each - 2 * APART; // up to the numbers of the layers beside it
+    const name = `${layer.number}·${layer.head}`;
+    const whole = layer.link ? `${name}: ${layer.link.words}` : headTitle(layer);
+    const line = widthOf(whole, 12) > 1.3 * room ? name : whole;
     const look = { fill: ACCENT, "font-weight": 700, ...within(line, 12, room) };
     body.push(write(x + width / 2, TOP - 10, line, { ...style, ...look }));
   } else if (width >= 14 || layer.number % 5 === 0) {

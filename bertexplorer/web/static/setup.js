@@ -327,7 +327,7 @@ class Setup extends HTMLElement {
     }
   }
 
-  /** Fill in the fields of the state. */
+  /** Fill in the fields of the state. *chosen*: settings that the server chose where a person has not. */
   #fill(chosen = {}) {
     const { task, source, file, dev, hub, values, name, checkpoint } = this.#now,
       { about, settings, defaults } = this.tasks[task];
@@ -360,28 +360,23 @@ class Setup extends HTMLElement {
   #request() {
     const { task, checkpoint, source, file, dev, hub, mapping, beside, values, name } = this.#now;
     const { seeds = 1, skip = true, ...settings } = values;
-    if (source === UPLOAD && !file)
-      return this.#tell(
-        "No file has been uploaded yet. Upload your rows, or use the built-in ones.",
-      );
-    if (source === HUB && !hub.trim())
-      return this.#tell("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.");
-    const rows =
-      source === UPLOAD
-        ? { file: file.file, dev_file: dev?.file ?? "" }
-        : source === HUB
-          ? { hub }
-          : {};
-    return {
-      task,
-      checkpoint,
-      ...rows,
-      ...(source !== BUILT_IN && { mapping, beside: Object.keys(mapping).length ? beside : [] }),
-      settings,
-      seeds,
-      skip,
-      name,
-    };
+    if (source === UPLOAD && !file) {
+      this.#tell("No file has been uploaded yet. Upload your rows, or use the built-in ones.");
+      return undefined;
+    }
+    if (source === HUB && !hub.trim()) {
+      this.#tell("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.");
+      return undefined;
+    }
+    /** @type {Record<string, any>} */
+    const request = { task, checkpoint, settings, seeds, skip, name };
+    if (source === UPLOAD) Object.assign(request, { file: file.file, dev_file: dev?.file ?? "" });
+    if (source === HUB) request.hub = hub;
+    if (source !== BUILT_IN) {
+      request.mapping = mapping;
+      request.beside = Object.keys(mapping).length ? beside : [];
+    }
+    return request;
   }
 
   /** Show what the run would learn from. *soon*: after a pause, if nothing is to be fetched or large to be read. *timed*: then
@@ -405,19 +400,21 @@ class Setup extends HTMLElement {
       this.#show(null);
       return;
     }
-    const { signal } = (this.#abort = new AbortController());
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
     if (timed)
       this.#tell(body.hub ? `Fetching ${body.hub} from the hub…` : "Reading the rows…", "busy");
     try {
-      const found = await this.#ask("runs/preview", body, signal);
-      if (!found || !timed || found.stops.length || (found.unusable && !body.skip)) return;
-      await this.#ask("runs/preview", { ...body, timed: true }, signal);
+      const preview = await this.#ask("runs/preview", body, signal);
+      if (!preview || !timed) return;
+      const wouldStart = !preview.stops.length && (!preview.unusable || body.skip);
+      if (wouldStart) await this.#ask("runs/preview", { ...body, timed: true }, signal);
     } catch (error) {
       if (!signal.aborted) this.#tell(error.message);
     }
   }
 
-  /** Ask for a preview and show it. */
+  /** Ask for a preview and show it; undefined if there is none, or if it is no longer wanted. */
   async #ask(path, body, signal) {
     const { status, answer } = await ask(path, {
       body,
@@ -425,150 +422,113 @@ class Setup extends HTMLElement {
       tell: ({ notice }) => notice && this.#tell(notice, "busy"),
     });
     if (signal.aborted) return undefined;
-    this.#tell(status === 200 ? "" : answer.detail);
-    this.#show(status === 200 ? answer : null);
-    return status === 200 ? answer : undefined;
+    if (status !== 200) {
+      this.#tell(answer.detail);
+      this.#show(null);
+      return undefined;
+    }
+    this.#tell("");
+    this.#show(answer);
+    return answer;
   }
 
-  #show(found) {
+  /** Show a *preview*; null: there is none. */
+  #show(preview) {
     this.looked.classList.remove("late");
-    this.looked.replaceChildren(...(found ? this.#seen(found) : []));
-    this.#drawColumns(found);
-    if (found) this.#fill({ epochs: found.epochs });
+    this.looked.replaceChildren(...(preview ? this.#seen(preview) : []));
+    this.#drawColumns(preview);
+    if (preview) this.#fill({ epochs: preview.epochs });
   }
 
-  /** The rows as they were read. */
-  #seen({
-    summary,
-    rows,
-    train,
-    dev,
-    labels,
-    label_count: labelCount,
-    problems,
-    unusable,
-    unit,
-    notes,
-    stops,
-    steps,
-    epochs,
-    enough_epochs: enough,
-    seconds,
-    memory_mb: megabytes,
-  }) {
-    const names = Object.entries(labels).map(
-        ([name, count]) => `“${name}”: ${plural(count, "row")}`,
-      ),
-      more = labelCount - SHOWN_LABELS;
-    const listed = names.length
-      ? `. Training labels: ${names.slice(0, SHOWN_LABELS).join(", ")}${more > 0 ? ` and ${number(more)} more labels` : ""}`
-      : "";
-    const wrong = problems.map(({ line, what }) =>
-      h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`),
-    );
-    const rest = unusable - problems.length;
-    const time =
-      seconds >= 90 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, Math.round(seconds))} s`;
-    return [
-      ...stops.flatMap((words) => message(words)),
-      h("p", { class: "summary", dir: "auto" }, summary),
-      table(rows) ?? "",
-      h("p", {}, `${plural(train, "training row")}, ${plural(dev, "validation row")}${listed}.`),
-      unusable
-        ? h(
-            "div",
-            { class: "problems" },
-            h("p", {}, `${plural(unusable, "row")} cannot be used:`),
-            h("ul", {}, wrong, rest > 0 ? h("li", {}, `and ${number(rest)} more`) : ""),
-          )
-        : "",
-      ...notes.flatMap((words) => message(words, "busy")),
-      enough > epochs
-        ? h(
-            "button",
-            {
-              type: "button",
-              class: "back",
-              onclick: () => this.#set({ values: { ...this.#now.values, epochs: enough } }),
-            },
-            `Use ${enough} epochs`,
-          )
-        : "",
-      h(
-        "p",
-        { class: "estimate", role: "status" },
-        seconds
-          ? `Three steps were timed: ${plural(steps, "step")} take ${time} and ${number(Math.round(megabytes))} MB.`
-          : enough > epochs
-            ? ""
-            : `${epochs} epochs are ${plural(steps, "step")}.`,
-      ),
-    ];
+  /** The rows as they were read, what is wrong with them, and what the run would take. */
+  #seen(preview) {
+    const { stops, summary, rows, train, dev, unusable, notes, steps, epochs, seconds } = preview;
+    const parts = stops.flatMap((words) => message(words));
+    // 1. The rows.
+    parts.push(h("p", { class: "summary", dir: "auto" }, summary));
+    parts.push(table(rows) ?? "");
+    const counts = `${plural(train, "training row")}, ${plural(dev, "validation row")}`;
+    parts.push(h("p", {}, `${counts}${labelsSaid(preview)}.`));
+    if (unusable) {
+      const { problems, unit } = preview;
+      const lines = problems.map(({ line, what }) =>
+        h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`),
+      );
+      const more = unusable - problems.length;
+      if (more > 0) lines.push(h("li", {}, `and ${number(more)} more`));
+      const title = h("p", {}, `${plural(unusable, "row")} cannot be used:`);
+      parts.push(h("div", { class: "problems" }, title, h("ul", {}, lines)));
+    }
+    parts.push(...notes.flatMap((words) => message(words, "busy")));
+    // 2. The steps, and the time and memory that they take.
+    const { enough_epochs: enough, memory_mb: megabytes } = preview;
+    let estimate = "";
+    if (enough > epochs) {
+      const onclick = () => this.#set({ values: { ...this.#now.values, epochs: enough } });
+      const look = { type: "button", class: "back", onclick };
+      parts.push(h("button", look, `Use ${enough} epochs`));
+    } else {
+      estimate = `${epochs} epochs are ${plural(steps, "step")}.`;
+    }
+    if (seconds) {
+      const memory = `${number(Math.round(megabytes))} MB`;
+      estimate = `Three steps were timed: ${plural(steps, "step")} take ${duration(seconds)} and ${memory}.`;
+    }
+    parts.push(h("p", { class: "estimate", role: "status" }, estimate));
+    return parts;
   }
 
-  /** Menus that say which column of the file is which, with the reason for each guess. */
-  #drawColumns(found) {
-    const { task, source, mapping, beside } = this.#now,
-      { columns, features } = this.tasks[task];
-    if (!found || source === BUILT_IN) {
-      if (!found && source !== BUILT_IN && Object.keys(mapping).length) return;
+  /** Menus that say which column of the file is which, with the reason for each guess. Without a *preview* those that a person has
+   *  set stay. */
+  #drawColumns(preview) {
+    const { task, source, mapping, beside } = this.#now;
+    const { columns, features } = this.tasks[task];
+    if (source === BUILT_IN) {
       this.columns.replaceChildren();
       return;
     }
-    const pick = (column, name) =>
-      this.#set({ mapping: { ...own(found.mapping, columns), [column]: name } });
-    const menus = columns.map(({ name, label, optional }) => {
-      const list = h(
-        "select",
-        { id: `column-${name}` },
-        ["", ...found.columns].map((one) => h("option", { value: one }, one)),
-      );
-      list.value = found.mapping[name] ?? "";
-      choosing(list, (chosen) => pick(name, chosen));
-      const reason = found.reasons[name];
-      return h(
-        "div",
-        { class: "setting" },
-        h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`),
-        list,
-        reason ? h("small", {}, `chosen: ${reason}`) : "",
-      );
+    if (!preview) {
+      if (!Object.keys(mapping).length) this.columns.replaceChildren();
+      return;
+    }
+    const mapped = own(preview.mapping, columns);
+    // 1. A menu for each column of the task.
+    const fields = columns.map(({ name, label, optional }) => {
+      const options = ["", ...preview.columns].map((one) => h("option", { value: one }, one));
+      const list = h("select", { id: `column-${name}` }, options);
+      list.value = preview.mapping[name] ?? "";
+      choosing(list, (chosen) => this.#set({ mapping: { ...mapped, [name]: chosen } }));
+      const words = `Column: ${label}${optional ? " (optional)" : ""}`;
+      const field = h("div", { class: "setting" }, h("label", { for: list.id }, words), list);
+      const reason = preview.reasons[name];
+      if (reason) field.append(h("small", {}, `chosen: ${reason}`));
+      return field;
     });
-    const used = Object.entries(found.mapping)
-      .filter(([name]) => columns.some((column) => column.name === name))
-      .map(([, column]) => column);
-    const free = features ? found.columns.filter((name) => !used.includes(name)) : [];
-    const toggle = ({ target }) =>
-      this.#set({
-        mapping: own(found.mapping, columns),
-        beside: target.checked
-          ? [...beside, target.value]
-          : beside.filter((name) => name !== target.value),
+    // 2. A box for each of the other columns, where the task can learn from them as well.
+    const used = Object.values(mapped);
+    const free = features ? preview.columns.filter((name) => !used.includes(name)) : [];
+    if (free.length) {
+      const onchange = ({ target: { checked, value } }) =>
+        this.#set({
+          mapping: mapped,
+          beside: checked ? [...beside, value] : beside.filter((name) => name !== value),
+        });
+      const boxes = free.map((name) => {
+        const checked = beside.includes(name);
+        const box = h("input", { type: "checkbox", value: name, checked, onchange });
+        return h("label", {}, box, ` ${name}`);
       });
-    const further = h(
-      "fieldset",
-      { class: "setting", id: "beside" },
-      h("legend", {}, "Further columns"),
-      h(
-        "div",
-        { class: "choices" },
-        free.map((name) =>
-          h(
-            "label",
-            {},
-            h("input", {
-              type: "checkbox",
-              value: name,
-              checked: beside.includes(name),
-              onchange: toggle,
-            }),
-            ` ${name}`,
-          ),
+      fields.push(
+        h(
+          "fieldset",
+          { class: "setting", id: "beside" },
+          h("legend", {}, "Further columns"),
+          h("div", { class: "choices" }, boxes),
+          h("small", {}, "numbers or categories to train on as well"),
         ),
-      ),
-      h("small", {}, "numbers or categories to train on as well"),
-    );
-    this.columns.replaceChildren(...menus, free.length ? further : "");
+      );
+    }
+    this.columns.replaceChildren(...fields);
   }
 
   async #start() {
@@ -597,6 +557,19 @@ class Setup extends HTMLElement {
   }
 }
 customElements.define("bx-setup", Setup);
+
+/** The labels of the training rows, as the end of a sentence; "" if they have none. */
+function labelsSaid({ labels, label_count: count }) {
+  const names = Object.entries(labels).map(([name, rows]) => `“${name}”: ${plural(rows, "row")}`);
+  if (!names.length) return "";
+  const listed = names.slice(0, SHOWN_LABELS).join(", ");
+  const more = count - SHOWN_LABELS;
+  const others = more > 0 ? ` and ${number(more)} more labels` : "";
+  return `. Training labels: ${listed}${others}`;
+}
+
+const duration = (seconds) =>
+  seconds >= 90 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, Math.round(seconds))} s`;
 
 /** The part of *mapping* for the task's own *columns*. */
 const own = (mapping, columns) =>

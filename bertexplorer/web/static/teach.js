@@ -360,8 +360,10 @@ class Teach extends HTMLElement {
   #restore() {
     try {
       const { boxes, fooled = [] } = JSON.parse(localStorage.getItem(KEPT) ?? "");
-      if (boxes.length >= FEWEST && boxes.every(({ name, text }) => name.slice && text.slice))
-        [this.#boxes, this.#fooled] = [boxes.slice(0, MOST), fooled];
+      const areBoxes = boxes.every(({ name, text }) => name.slice && text.slice);
+      if (boxes.length < FEWEST || !areBoxes) return;
+      this.#boxes = boxes.slice(0, MOST);
+      this.#fooled = fooled;
     } catch {
       /* nothing was kept */
     }
@@ -386,10 +388,12 @@ class Teach extends HTMLElement {
     return sentences.map((sentence) => this.#vectors.get(sentence));
   }
 
+  /** Fit a head on the boxes as they are, and show it, then how good it is. */
   async #learn() {
-    const number = ++this.#number,
-      boxes = this.#boxes.map((box) => ({ ...box })),
-      rows = rowsOf(boxes);
+    this.#number += 1;
+    const number = this.#number; // a newer fit takes its place
+    const boxes = this.#boxes.map((box) => ({ ...box }));
+    const rows = rowsOf(boxes);
     const few = report.tooFew(rows, boxes);
     if (new Set(rows.labels).size < FEWEST) {
       this.#show(null, few);
@@ -432,25 +436,27 @@ class Teach extends HTMLElement {
     this.#try(this.#tried);
   }
 
+  /** Show how good the head is. *found*: the probabilities of each sentence when it is left out; *byWords*: those of counting words. */
   #evaluated({ found, byWords }) {
     if (!this.#learned) return;
-    const { rows, boxes } = this.#learned,
-      score = report.score(rows, found),
-      counting = report.score(rows, byWords),
-      largest = Math.max(
-        ...boxes.map(
-          (_, box) => new Set(rows.groups.filter((_, i) => rows.labels[i] === box)).size,
-        ),
-      );
+    const { rows, boxes } = this.#learned;
+    const score = report.score(rows, found);
+    const counting = report.score(rows, byWords);
+    const sizes = boxes.map(
+      (_, box) => new Set(rows.groups.filter((_, i) => rows.labels[i] === box)).size,
+    );
+    const largest = Math.max(...sizes);
     this.result.classList.remove("stale");
     this.said.textContent = unbroken(report.said(score, counting, largest));
     this.scores.hidden = false;
     this.scores.show(report.scoreFigure(score, counting, largest), this.said.textContent);
-    const wrong = rows.sentences.flatMap((sentence, i) =>
-      argmax(found[i]) === rows.labels[i] || rows.groups[i] !== i
-        ? []
-        : [h("li", {}, quote(sentence), ` lands in ${quote(boxes[argmax(found[i])].name)}.`)],
-    );
+    const wrong = [];
+    rows.sentences.forEach((sentence, i) => {
+      const box = argmax(found[i]);
+      const isRepeated = rows.groups[i] !== i;
+      if (box === rows.labels[i] || isRepeated) return;
+      wrong.push(h("li", {}, quote(sentence), ` lands in ${quote(boxes[box].name)}.`));
+    });
     this.wrong.replaceChildren(...wrong);
   }
 
@@ -548,53 +554,42 @@ class Teach extends HTMLElement {
 
   /** Show what the answer rests on: each word hidden in turn, and the examples that pull it. */
   async #explain(sentence, vector, shares, learned) {
-    const box = argmax(shares),
-      found = words(sentence).slice(0, MOST_WORDS);
-    const hidden = found.map(
+    const { rows, head, ridge, boxes } = learned;
+    const box = argmax(shares);
+    // 1. Each word hidden in turn.
+    const inOrder = words(sentence).slice(0, MOST_WORDS);
+    const hidden = inOrder.map(
       ({ start, end }) => sentence.slice(0, start) + MASK + sentence.slice(end),
     );
     const vectors = await this.#encode(hidden, { quiet: true });
     if (sentence !== this.#tried || learned !== this.#learned) return;
     hidden.forEach((each) => this.#vectors.delete(each));
-    const changes = found.map(({ text }, i) => ({
+    const changes = inOrder.map(({ text }, i) => ({
       text,
-      change: probabilities(learned.head, vectors[i])[box] - shares[box],
+      change: probabilities(head, vectors[i])[box] - shares[box],
     }));
-    const { rows, head, ridge, boxes } = learned,
-      pulled = pulls(head, ridge, learned.vectors, rows.labels, box, vector),
-      order = pulled.map((_, i) => i).sort((a, b) => pulled[b] - pulled[a]);
-    // An example pulls to its own box what it is like, and elsewhere what it is unlike; the latter says little to a person.
-    const there = order.filter((i) => pulled[i] > 0 && rows.labels[i] === box),
-      away = order.filter((i) => pulled[i] < 0 && rows.labels[i] !== box).reverse();
-    const list = (title, places) =>
-      places.length && [
-        h("h4", {}, title),
-        h(
-          "ul",
-          {},
-          places.map((i) => h("li", {}, quote(rows.sentences[i]))),
-        ),
-      ];
     const figure = h("bx-figure");
-    this.why.replaceChildren(
-      h("h4", {}, `What each word does for ${quote(nameOf(boxes[box].name, box))}`),
-      changes.every(({ change }) => Math.abs(change) < SMALL)
-        ? h("p", {}, "No single word decides it.")
-        : "",
-      figure,
-      ...[
-        list("Examples of this box that it is like", there.slice(0, EXAMPLES)),
-        list("Examples of another box that it is like", away.slice(0, EXAMPLES)),
-      ]
-        .flat()
-        .filter(Boolean),
+    const parts = [h("h4", {}, `What each word does for ${quote(nameOf(boxes[box].name, box))}`)];
+    if (changes.every(({ change }) => Math.abs(change) < SMALL))
+      parts.push(h("p", {}, "No single word decides it."));
+    parts.push(figure);
+    // 2. The examples. Each pulls to its own box what it is like, and elsewhere what it is unlike; the latter says little to a person.
+    const pulled = pulls(head, ridge, learned.vectors, rows.labels, box, vector);
+    const order = pulled.map((_, i) => i).sort((a, b) => pulled[b] - pulled[a]);
+    const there = order.filter((i) => pulled[i] > 0 && rows.labels[i] === box);
+    const away = order.filter((i) => pulled[i] < 0 && rows.labels[i] !== box).reverse();
+    const list = (title, places) => {
+      if (!places.length) return;
+      const items = places.slice(0, EXAMPLES).map((i) => h("li", {}, quote(rows.sentences[i])));
+      parts.push(h("h4", {}, title), h("ul", {}, items));
+    };
+    list("Examples of this box that it is like", there);
+    list("Examples of another box that it is like", away);
+    this.why.replaceChildren(...parts);
+    const sentences = changes.map(
+      ({ text, change }) => `Without ${quote(text)}: ${percent(shares[box] + change)}.`,
     );
-    await figure.show(
-      report.wordFigure(changes, box),
-      changes
-        .map(({ text, change }) => `Without ${quote(text)}: ${percent(shares[box] + change)}.`)
-        .join(" "),
-    );
+    await figure.show(report.wordFigure(changes, box), sentences.join(" "));
   }
 }
 customElements.define("bx-teach", Teach);
