@@ -53,7 +53,6 @@ class Tuned:
     held_out: int  # masks that it was measured on
     raw: tuple[float, ...]  # l of them, layer 0 first: mean bits of KL(final answer || answer of the layer)
     tuned: tuple[float, ...]
-    seconds: float  # that the fit took
 
     @property
     def worse(self) -> tuple[int, ...]:
@@ -100,7 +99,7 @@ class Layers:
 
 def lens_quality(lens: engine.TunedLens) -> Tuned:
     raw, tuned = (tuple(nats / math.log(2) for nats in values) for values in (lens.raw, lens.tuned))
-    return Tuned(lens.positions, lens.held_out, raw, tuned, lens.seconds)
+    return Tuned(lens.positions, lens.held_out, raw, tuned)
 
 
 @dataclass(frozen=True)

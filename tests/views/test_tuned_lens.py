@@ -93,7 +93,7 @@ def test_a_lens_is_read_only_beside_the_weights_that_it_was_fitted_to(
 
 
 def test_worse_layers_are_named() -> None:
-    assert Tuned(10, 5, (2.0, 1.0, 0.5), (1.0, 1.1, 0.5), 1.0).worse == (1,)
+    assert Tuned(10, 5, (2.0, 1.0, 0.5), (1.0, 1.1, 0.5)).worse == (1,)
 
 
 def test_the_lens_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,8 +195,8 @@ def say_tuned(tuned: Tuned) -> str:
     """The data of the lens's fit, and whether the lens helps on unseen sentences."""
     middle = len(tuned.raw) // 2
     sentences = [
-        f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences in {tuned.seconds:.0f} "
-        f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
+        f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences. "
+        f"At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
         f"{layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}."
     ]
     if tuned.worse:
