@@ -53,7 +53,7 @@ export async function run(bert, text, options) {
   const parting = options.plane === "their differences";
   if (parting && own.length < 2)
     throw new Refusal(
-      "There is only one path, which differs from none. Add a sentence with the same word.",
+      "There is only one path, and none to compare it with. Add a sentence with the same word.",
     );
   const less = (some) => {
     const centre = meanRow(own.map((i) => some[i]));

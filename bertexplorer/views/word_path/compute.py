@@ -90,7 +90,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     paths = vectors[:, path_rows].swapaxes(0, 1)
     if options.plane == "their differences":
         if len(path_rows) < 2:
-            raise ExplorerError("There is only one path, which differs from none. Add a sentence with the same word.")
+            raise ExplorerError(
+                "There is only one path, and none to compare it with. Add a sentence with the same word."
+            )
         vectors = vectors - vectors[:, path_rows].mean(axis=1, keepdims=True)
         crowd = []  # their differences from the mean of these words say nothing
 
