@@ -3,14 +3,16 @@ import { openClass } from "./board.js";
 import "./lecture.js";
 import "./question.js";
 import "./view.js";
-import { ask, sendFile, unanswered } from "./backend.js";
+import { ask, unanswered } from "./backend.js";
 import { choosing, en, h, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
+import { aboutLesson, lectureCard, lessonCard } from "./lesson_cards.js";
 import { misreading, saveLesson } from "./offline.js";
+import { OwnLesson } from "./own_lesson.js";
+import { Records, remember, remembered } from "./records.js";
 
 const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"]; // in this order; other topics follow
-const STORAGE_PREFIX = "bx-lesson:"; // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
 const get = async (path) => (await ask(path)).answer;
 const lang = new URLSearchParams(location.search).get("lang") ?? ""; // stays the same from lesson to lesson
 // that answers, also in the next lesson; "" for the page's
@@ -24,15 +26,16 @@ function link(given, spoken = lang) {
   const words = String(query);
   return words ? `learn?${words}` : "learn";
 }
-let kept = ""; // the end of a key of the storage
 const SUFFIXES = { moodle: "moodle.xml", qti: "qti.zip", gift: "gift.txt", csv: "csv" }; // of files of questions
 const STUDENT = "bx-student"; // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
   /** @type {Set<string>} */
   skipped = new Set(); // the ids of questions that were not answered
-  /** @type {{slug: string, checked: any} | undefined} */
-  #uploaded; // the lesson that was uploaded here last: {slug, checked}
+  /** @type {Records} */
+  records;
+  /** @type {OwnLesson} */
+  own;
 
   async open() {
     const [schema, lessons, lectures] = await Promise.all([
@@ -43,7 +46,18 @@ class Learn extends HTMLElement {
     this.schema = schema;
     this.lessons = lessons;
     this.lectures = lectures;
-    kept = checkpoint && checkpoint !== schema.opening.checkpoint ? `@${checkpoint}` : "";
+    const usual = schema.opening.checkpoint;
+    this.records = new Records(checkpoint === usual ? "" : checkpoint);
+    this.own = new OwnLesson({
+      checkpoint,
+      usual,
+      address: (slug) => link({ lesson: slug }),
+      open: (slug, event) => this.#go(slug, event),
+      replace: (slug) => {
+        history.replaceState(null, "", link({ lesson: slug }));
+        this.#route();
+      },
+    });
     addEventListener("popstate", () => this.#route());
     this.#route();
   }
@@ -58,6 +72,11 @@ class Learn extends HTMLElement {
     history.pushState(null, "", link(slug ? { lesson: slug } : {}));
     this.#route();
     scrollTo(0, 0);
+  }
+
+  /** What a link to the lesson *slug* needs. */
+  #to(slug) {
+    return { href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) };
   }
 
   async #route() {
@@ -105,7 +124,7 @@ class Learn extends HTMLElement {
     if (this.lectures.length) {
       section(
         "Lectures",
-        this.lectures.map((one) => this.#lectureCard(one)),
+        this.lectures.map((one) => lectureCard(one, link({ lecture: one.slug }))),
       );
     }
     const place = (topic) => (TOPICS.includes(topic) ? TOPICS.indexOf(topic) : TOPICS.length);
@@ -115,10 +134,10 @@ class Learn extends HTMLElement {
       const lessons = this.lessons.filter((one) => one.topic === topic);
       section(
         topic,
-        lessons.map((one) => this.#card(one)),
+        lessons.map((one) => lessonCard(one, this.records.of(one.slug), this.#to(one.slug))),
       );
     }
-    if (!this.schema.site) parts.push(this.#uploadForm());
+    if (!this.schema.site) parts.push(this.own.form());
     return parts;
   }
 
@@ -136,143 +155,6 @@ class Learn extends HTMLElement {
       row.hidden = !code;
     });
     return row;
-  }
-
-  /** The form to upload a lesson of one's own. It is checked before its address can be shared. With *slug*, the form
-   * stays beside that lesson, with what its check found; a changed file takes the lesson's place. */
-  #uploadForm(slug = "") {
-    const problem = h("p", { class: "message error", role: "alert", hidden: true });
-    const said = h("p", { class: "hint", role: "status" }),
-      found = h("div"),
-      report = h("div", { id: "own-report" }, said, found);
-    const file = h("input", {
-      type: "file",
-      id: "own-lesson",
-      accept: ".md,.markdown,.txt",
-      onchange: async () => {
-        if (!file.files.length) return;
-        problem.hidden = true;
-        file.disabled = true;
-        said.textContent = "Checking everything that the lesson asserts…";
-        found.replaceChildren();
-        const tell = ({ notice, place }) => {
-          said.textContent =
-            notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent);
-        };
-        const path = `lessons/own?${new URLSearchParams({ checkpoint })}`;
-        const { status, answer } = await sendFile(path, file.files[0], tell);
-        file.disabled = false;
-        file.value = "";
-        if (status === 200) {
-          this.#uploaded = answer;
-          if (!slug || slug === answer.slug) {
-            this.#report(said, found, slug);
-            return;
-          }
-          history.replaceState(null, "", link({ lesson: answer.slug }));
-          this.#route();
-          return;
-        }
-        said.textContent = "";
-        problem.textContent = answer.detail;
-        problem.hidden = false;
-      },
-    });
-    if (slug) {
-      this.#report(said, found, slug);
-      return h(
-        "details",
-        { class: "sources checking", open: true },
-        h("summary", {}, "The check of your lesson"),
-        h("label", { for: "own-lesson" }, "Its file, after a change "),
-        file,
-        problem,
-        report,
-      );
-    }
-    return h(
-      "details",
-      { class: "sources" },
-      h("summary", {}, "A lesson of your own"),
-      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."),
-      h("label", { for: "own-lesson" }, "Its file "),
-      file,
-      problem,
-      report,
-    );
-  }
-
-  /** What the check of the uploaded lesson found, first what its author has to mend, and the way to it unless it is the
-   * lesson *shown*. */
-  #report(said, found, shown) {
-    if (!this.#uploaded) return;
-    const { slug, checked } = this.#uploaded;
-    const wrong = checked.filter((one) => one.wrong);
-    const right = checked.filter((one) => !one.wrong);
-    const now = checkpoint || this.schema.opening.checkpoint;
-    const list = (lines) => {
-      const items = lines.map(({ line, block, text }) =>
-        h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`),
-      );
-      return h("ul", { translate: "no" }, items);
-    };
-    const parts = [];
-    if (wrong.length) {
-      const things = wrong.length === 1 ? "is one thing" : `are ${wrong.length} things`;
-      said.textContent = `On ${now} there ${things} to mend. Change the file and choose it again.`;
-      parts.push(h("div", { class: "problems" }, list(wrong)));
-    } else {
-      said.textContent = `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
-    }
-    if (right.length) {
-      const title = h("summary", {}, "What was evaluated, with the answers");
-      parts.push(h("details", {}, title, list(right)));
-    }
-    if (slug !== shown) {
-      const look = { class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }) };
-      const onclick = (event) => this.#go(slug, event);
-      const words = wrong.length ? "Open it as it is" : "Open the lesson";
-      parts.push(h("p", {}, h("a", { ...look, onclick }, words)));
-    }
-    found.replaceChildren(...parts);
-  }
-
-  #card({ slug, title, question, minutes, can, questions, language }) {
-    const records = Object.values(loadRecords(slug));
-    const done = records.filter((one) => one.said?.done).length;
-    let progress = "";
-    if (done) progress = done >= questions ? "Done" : `${done} of ${questions} answered`;
-    return h(
-      "li",
-      {},
-      h(
-        "a",
-        {
-          class: "lesson-card",
-          href: link({ lesson: slug }),
-          onclick: (event) => this.#go(slug, event),
-        },
-        h("strong", {}, title),
-        h("span", { class: "asks" }, render(question)),
-        h("span", { class: "hint" }, ...summary({ minutes, can, language })),
-        progress && h("span", { class: "progress" }, progress),
-      ),
-    );
-  }
-
-  #lectureCard({ slug, title, minutes, can, votes }) {
-    let details = `${minutes} minutes`;
-    if (votes) details += `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class`;
-    return h(
-      "li",
-      {},
-      h(
-        "a",
-        { class: "lesson-card", href: link({ lecture: slug }) },
-        h("strong", {}, title),
-        h("span", { class: "hint" }, `${details}. Afterwards the class can `, ...render(can), "."),
-      ),
-    );
   }
 
   /** A lecture: the screen, or the teacher's desk in a second window. */
@@ -319,7 +201,7 @@ class Learn extends HTMLElement {
   /** What the page shows of a lesson. Its questions are open one after the other. */
   #lesson(lesson) {
     // 1. The parts of the lesson, and what they ask for.
-    const records = loadRecords(lesson.slug);
+    const records = this.records.of(lesson.slug);
     const article = h("article", {
       class: "lesson",
       "data-lesson": lesson.slug,
@@ -332,7 +214,7 @@ class Learn extends HTMLElement {
     const reveal = (link) => this.#view(link);
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
-      saveRecords(lesson.slug, records);
+      this.records.save(lesson.slug, records);
       this.#advance(article);
     });
     const openClass = (first) =>
@@ -360,7 +242,7 @@ class Learn extends HTMLElement {
         h("h1", { tabindex: -1 }, lesson.title),
         h("p", {}, render(lesson.question)),
       ),
-      h("p", { class: "hint" }, ...summary(lesson)),
+      h("p", { class: "hint" }, ...aboutLesson(lesson)),
       this.schema.site ? "" : this.#answering(lesson.slug),
       ...lesson.problems.map((words) =>
         en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`),
@@ -387,7 +269,7 @@ class Learn extends HTMLElement {
         class: "quiet",
         onclick: () => {
           if (confirm("Delete your answers to this lesson?")) {
-            saveRecords(lesson.slug, {});
+            this.records.save(lesson.slug, {});
             this.#route();
             scrollTo(0, 0);
           }
@@ -478,7 +360,7 @@ class Learn extends HTMLElement {
     );
     return [
       h("div", { class: "row" }, this.#backLink(), translations),
-      ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []),
+      ...(this.own.uploaded?.slug === lesson.slug ? [this.own.form(lesson.slug)] : []),
       article,
       this.status,
       this.schema.site ? "" : h("div", { class: "row" }, askClass), // below: a pupil's first button is an answer
@@ -549,7 +431,7 @@ class Learn extends HTMLElement {
         `lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`,
       );
       if (keys.detail) throw new Error(keys.detail);
-      await saveLesson(lesson, keys, summary(lesson), reveal, tell);
+      await saveLesson(lesson, keys, aboutLesson(lesson), reveal, tell);
       tell("Saved. The file works without a network.");
     } catch (error) {
       tell(error.message);
@@ -707,50 +589,6 @@ function whenVisible(element, then) {
     { rootMargin: "300px" },
   );
   watch.observe(element);
-}
-
-/** The duration of a lesson, and what one learns. */
-const summary = ({ minutes, can, language }) => {
-  // either may be missing in a teacher's lesson
-  const english = language === "en";
-  return [
-    minutes ? `${minutes} ${english ? "minutes. " : "min · "}` : "",
-    ...(can.length
-      ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""]
-      : []),
-  ];
-};
-
-function loadRecords(slug) {
-  try {
-    return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept) ?? "{}");
-  } catch {
-    return {};
-  }
-}
-
-function remembered(key) {
-  try {
-    return localStorage.getItem(key) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function remember(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    /* typed again next time */
-  }
-}
-
-function saveRecords(slug, records) {
-  try {
-    localStorage.setItem(STORAGE_PREFIX + slug + kept, JSON.stringify(records));
-  } catch {
-    /* the page also works without storage */
-  }
 }
 
 const page = h("bx-learn", { class: "bx" });
