@@ -77,7 +77,11 @@ def cases_of(name: str) -> list[Any]:
     ]
 
 
-WRITERS: dict[str, Callable[..., str]] = {"counted": counted, "ordinal": next_sentence.ordinal}
+WRITERS: dict[str, Callable[..., Any]] = {
+    "counted": counted,
+    "ordinal": next_sentence.ordinal,
+    "of_two": lambda p: list(style.of_two(p)),
+}
 
 
 @pytest.mark.parametrize(("function", "given", "text"), cases_of("wording"))

@@ -21,6 +21,14 @@ def percent(p: float) -> str:
     return "< 0.1 %"
 
 
+def of_two(p: float) -> tuple[str, str]:
+    """A probability and its rest, with the same digits: 92.6 % and 7.4 %, 60 % and 40 %."""
+    rest = 1 - p
+    if 0.001 <= min(p, rest) < 0.0995:
+        return f"{100 * p:.1f} %", f"{100 * rest:.1f} %"
+    return percent(p), percent(rest)
+
+
 def share(value: float) -> str:
     """A share of cases. None of them is 0 %, unlike a small probability."""
     return percent(value) if value else "0 %"

@@ -3,6 +3,7 @@ import {
   beyondLimit,
   clip,
   decimal,
+  ofTwo,
   ordinal,
   percent,
   quote,
@@ -139,22 +140,24 @@ function tokens({ tokens: all, segments }) {
 }
 
 /** A blue part for “is next”, on all of it. */
-function bar(label, { first, second, logits, isNext, notNext }) {
+function bar(label, { first, second, logits, isNext }) {
+  const [yes, no] = ofTwo(isNext);
   const hover =
-    `A: ${first}\nB: ${second}\nis next ${percent(isNext)}, logit ${decimal(logits[0])}\n` +
-    `not next ${percent(notNext)}, logit ${decimal(logits[1])}`;
+    `A: ${first}\nB: ${second}\nis next ${yes}, logit ${decimal(logits[0])}\n` +
+    `not next ${no}, logit ${decimal(logits[1])}`;
   return {
     label,
     value: isNext,
-    text: `${percent(isNext)} is next · ${percent(notNext)} not`,
+    text: `${yes} is next · ${no} not`,
     hover,
     behind: 1,
   };
 }
 
 export function say({ forward, backward, candidates, leftOut }) {
+  const [yes, no] = ofTwo(forward.isNext);
   const sentences = [
-    `B follows A with ${percent(forward.isNext)}, does not with ${percent(forward.notNext)} (logits ${decimal(forward.logits[0])} for is next, ` +
+    `B follows A with ${yes}, does not with ${no} (logits ${decimal(forward.logits[0])} for is next, ` +
       `${decimal(forward.logits[1])} for is not next, in this order); the other way round, A follows B with ${percent(backward.isNext)}.`,
   ];
   if (candidates.length > 1) {

@@ -1,7 +1,7 @@
 """Figure for next sentence: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
 
 from bertexplorer.charts.marks import Bar, Bars, Figure, Panel, Token, Tokens, Tone
-from bertexplorer.charts.style import beyond_limit, clip, decimal, percent, quote
+from bertexplorer.charts.style import beyond_limit, clip, decimal, of_two, percent, quote
 from bertexplorer.views.next_sentence.compute import NextSentence, Score
 from bertexplorer.views.view import Example, View
 
@@ -92,7 +92,7 @@ def tokens(result: NextSentence) -> list[Token]:
 
 def bar(label: str, score: Score) -> Bar:
     """A blue part for “is next”, on all of it."""
-    is_next, not_next = percent(score.is_next), percent(score.not_next)
+    is_next, not_next = of_two(score.is_next)
     lines = [
         f"A: {score.first}",
         f"B: {score.second}",
@@ -104,8 +104,9 @@ def bar(label: str, score: Score) -> Bar:
 
 def say(result: NextSentence) -> str:
     pair = result.forward
+    is_next, not_next = of_two(pair.is_next)
     sentences = [
-        f"B follows A with {percent(pair.is_next)}, does not with {percent(pair.not_next)} (logits "
+        f"B follows A with {is_next}, does not with {not_next} (logits "
         f"{decimal(pair.logits[0])} for is next, {decimal(pair.logits[1])} for is not next, in this order); "
         f"the other way round, A follows B with {percent(result.backward.is_next)}."
     ]

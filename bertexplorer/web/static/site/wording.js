@@ -31,6 +31,15 @@ export function percent(p) {
   return share >= 0.1 ? `${share.toFixed(1)} %` : "< 0.1 %";
 }
 
+/** A probability and its rest, with the same digits: 92.6 % and 7.4 %, 60 % and 40 %.
+ *  @param {number} p */
+export function ofTwo(p) {
+  const rest = 1 - p;
+  const least = Math.min(p, rest);
+  if (least < 0.001 || least >= 0.0995) return [percent(p), percent(rest)];
+  return [p, rest].map((share) => `${(100 * share).toFixed(1)} %`);
+}
+
 /** A number with its sign, or 0 if it rounds to zero.
  *  @param {number} value */
 export function signed(value, digits = 2) {
