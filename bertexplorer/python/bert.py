@@ -545,8 +545,8 @@ def read_lines(lines: Sequence[str] | str | Path, most: int) -> Sequence[Any]:
 
 
 def given_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Rows with their lines, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
-    file, or it is not a table."""
+    """(line, from 1; cells by column) of each row of dicts, of a file, or of an upload by its key. Raises ExplorerError
+    if there is no such file, or it is not a table."""
     from bertexplorer.core.row_uploads import RowUploads, read_rows
     from bertexplorer.store.text_uploads import KEY
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.asgi import HTML, cookie_values, header, reply, set_cookie
 from bertexplorer.server.body import Rejected, read_body, send_rejection, with_deadline
-from bertexplorer.server.connections import network
+from bertexplorer.server.connections import network_of
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.settings import ASSETS
 
@@ -72,10 +72,11 @@ class AccessCode:
             return
         fields = parse_qs(body.decode("utf-8", "replace"))
         target = safe_target(fields.get("page", ["/"])[0])
-        address = network((scope.get("client") or ("", 0))[0])
+        code = fields.get("code", [""])[0]
+        address = network_of(scope)
         if not await self.take_turn(address):
             await reply(send, 429, form(target, TOO_MANY), [RETRY], HTML)
-        elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
+        elif hmac.compare_digest(code.strip().encode(), self.code.encode()):
             proof = self.signer.sign("code", self.code, scope["state"]["owner"])
             await reply(send, 303, "", [("location", target), set_cookie(scope, self.name, proof, PROOF_S)])
         else:
@@ -85,7 +86,7 @@ class AccessCode:
     async def handle_program(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request of a program, which sends the code with every request."""
         scheme, _, code = header(scope, "authorization").partition(" ")
-        address = network((scope.get("client") or ("", 0))[0])
+        address = network_of(scope)
         if scheme.lower() != "bearer":
             detail = (
                 "The access code is required. Send it as Authorization: Bearer CODE, or open the page at / and type it."

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import h11
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_TIMEOUT_S = 10.0  # in which the head of a request must arrive
@@ -102,6 +103,12 @@ class Connection(H11Protocol):
         if self.timer:
             self.timer.cancel()
             self.timer = None
+
+
+def network_of(scope: Scope) -> str:
+    """The network from which a request comes, "" if that is not known."""
+    address, _ = scope.get("client") or ("", 0)
+    return network(address)
 
 
 def network(address: str) -> str:

@@ -6,7 +6,7 @@ import secrets
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.server.asgi import cookie_values, set_cookie
-from bertexplorer.server.connections import network
+from bertexplorer.server.connections import network_of
 from bertexplorer.server.cookie_signing import CookieSigner
 
 YEAR = 365 * 86_400
@@ -27,7 +27,7 @@ class OwnerCookies:
             return
         owner = self.read(scope)
         state = scope["state"]
-        state["network"] = network((scope.get("client") or ("", 0))[0])
+        state["network"] = network_of(scope)
         state["known"] = bool(owner)
         state["owner"] = owner or secrets.token_hex(16)
         if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year

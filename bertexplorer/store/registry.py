@@ -232,15 +232,14 @@ class CheckpointRegistry:
         if name.startswith("run:") and not self.may_open(name):
             return []
         published = series_of(name)
-        if published:
-            megabytes = max(BY_NAME[step].megabytes for step in published if step in BY_NAME)
-            saved = []
-            for step, label in published.items():
-                folder = hub_cache.find_cached(step)
-                to_fetch = 0.0 if folder else megabytes
-                saved.append(SavedCheckpoint(step, label, folder or Path(), to_fetch))
-            return saved
-        return catalogue.snapshot_series(name) or trained.series(self.settings.data_dir / "runs", name)
+        if not published:
+            return catalogue.snapshot_series(name) or trained.series(self.settings.data_dir / "runs", name)
+        size = max(BY_NAME[step].megabytes for step in published if step in BY_NAME)  # all have one architecture
+        saved = []
+        for step, label in published.items():
+            folder = hub_cache.find_cached(step)
+            saved.append(SavedCheckpoint(step, label, folder or Path(), megabytes=0.0 if folder else size))
+        return saved
 
     def find(self, name: str) -> Path | None:
         """The folder of *name*: bundled, in the models folder, or already downloaded. None if it must be fetched.

@@ -69,8 +69,9 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_limits(megabytes: int, disk: int, seconds: int) -> None:
-    """Limit the memory of this process, its time, its files and its network, and lower its priority. On Linux, it ends
-    with the thread that started it."""
+    """Limit the memory of this process to *megabytes*, its time to *seconds* of each core, and lower its priority. With
+    *disk*, the bytes of the largest file that it may write, also its open files and its network. On Linux, it ends with
+    the thread that started it."""
     with suppress(ImportError, ValueError, OSError):  # not available on Windows, or the limit is already lower
         import resource
 

@@ -181,39 +181,26 @@ class Cases extends HTMLElement {
   }
 
   #row(one) {
+    // 1. The texts, which open the case in a view.
     const texts = one.texts.map((text) => h("span", { dir: "auto" }, text));
+    const look = { class: "case", translate: "no" };
     const fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
     const open = one.link
-      ? h("a", { class: "case", translate: "no", href: one.link }, texts)
-      : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
-    const mark = (right) =>
-      right !== null &&
-      h(
-        "span",
-        {
-          class: right ? "right" : "wrong",
-          title: right ? "right" : "wrong",
-          "aria-label": right ? "right" : "wrong",
-          role: "img",
-        },
-        right ? "✓" : "✗",
-      );
-    const size = Math.abs(one.score),
-      digits = Number.isInteger(size) ? 0 : 2;
-    const score = `${one.score < 0 ? "−" : ""}${size.toFixed(digits)}${one.rank ? ` (rank ${one.rank})` : ""}`;
-    const others = one.others.map((other) =>
-      other
-        ? h(
-            "td",
-            { translate: "no" },
-            mark(other.right),
-            " ",
-            one.texts.includes(other.answer)
-              ? ["the first", "the second"][one.texts.indexOf(other.answer)]
-              : other.answer,
-          )
-        : h("td", { title: "not scored" }, "–"),
-    );
+      ? h("a", { ...look, href: one.link }, texts)
+      : h("button", { ...look, type: "button", onclick: fire }, texts);
+    // 2. The score: the minus of a number, not a hyphen.
+    const size = Math.abs(one.score);
+    let score = size.toFixed(Number.isInteger(size) ? 0 : 2);
+    if (one.score < 0) score = `−${score}`;
+    if (one.rank) score = `${score} (rank ${one.rank})`;
+    // 3. What the others answered. A text of the case is named by its place.
+    const places = ["the first", "the second"];
+    const others = one.others.map((other) => {
+      if (!other) return h("td", { title: "not scored" }, "–");
+      const place = one.texts.indexOf(other.answer);
+      const answer = place >= 0 ? places[place] : other.answer;
+      return h("td", { translate: "no" }, mark(other.right), " ", answer);
+    });
     const row = h(
       "tr",
       {},
@@ -233,6 +220,14 @@ class Cases extends HTMLElement {
 }
 customElements.define("bx-cases", Cases);
 
+/** The sign of an answer that is *right* or wrong; null for one that is neither. */
+function mark(right) {
+  if (right === null) return null;
+  const name = right ? "right" : "wrong";
+  const look = { class: name, title: name, "aria-label": name, role: "img" };
+  return h("span", look, right ? "✓" : "✗");
+}
+
 class RunCases extends HTMLElement {
   static observedAttributes = ["run"];
 
@@ -241,10 +236,10 @@ class RunCases extends HTMLElement {
   }
 
   async #draw() {
-    const cases = h("bx-cases", { hidden: true }),
-      place = `suites/${encodeURIComponent(this.getAttribute("run") ?? "")}/table`;
-    const beside = h("select", { onchange: () => show() }),
-      choice = h("label", { hidden: true }, "Compare with ", beside);
+    const place = `suites/${encodeURIComponent(this.getAttribute("run") ?? "")}/table`;
+    const cases = h("bx-cases", { hidden: true });
+    const beside = h("select", { onchange: () => show() });
+    const choice = h("label", { hidden: true }, "Compare with ", beside);
     const said = h("p", { "aria-live": "polite" });
     const source = async (query) => {
       const { status, answer: found } = await ask(

@@ -17,7 +17,8 @@ export const BUTTONS = {
 export function verdict(kind, { right, done }) {
   if (kind === "predict") return right ? "As you guessed: " : "Not as you guessed: ";
   if (right === null) return null;
-  return right ? "Right." : done ? "Not quite." : "Not yet.";
+  if (right) return "Right.";
+  return done ? "Not quite." : "Not yet.";
 }
 
 const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
@@ -41,14 +42,12 @@ export function judge(key, answer, attempt) {
   if (!key)
     return { status: 404, answer: { detail: "The lesson has no such part. Reload the page." } };
   if ("holds" in key) return { status: 200, answer: key };
-  const last = attempt >= ATTEMPTS,
-    kind = key.kind,
-    graded = GRADERS[kind](key, answer, last);
-  return typeof graded === "string"
-    ? { status: 422, answer: { detail: graded } }
-    : { status: 200, answer: graded };
+  const graded = GRADERS[key.kind](key, answer, attempt >= ATTEMPTS);
+  const isRefused = typeof graded === "string";
+  return isRefused ? { status: 422, answer: { detail: graded } } : { status: 200, answer: graded };
 }
 
+/** kind -> what is said of an *answer*, by the key of its question; a string: why it is none. *last*: no attempt is left. */
 const GRADERS = {
   predict: ({ key, feedback, after, choices }, answer) =>
     said({
@@ -75,18 +74,17 @@ const GRADERS = {
     const value = readNumber(String(typed), key, percent);
     if (value === null)
       return `'${String(typed).slice(0, 40)}' is not a number; wanted one such as 0.13 or 13 %.`;
-    const right = Math.abs(value - key) <= tolerance + 1e-12,
-      done = right || last;
-    const range = ranges.find(
-      ([low, high]) => (low === null || value >= low) && (high === null || value <= high),
-    );
+    const right = Math.abs(value - key) <= tolerance + 1e-12;
+    const done = right || last;
+    const isIn = ([low, high]) =>
+      (low === null || value >= low) && (high === null || value <= high);
+    const [, , feedback] = ranges.find(isIn) ?? [null, null, []];
+    let text = [];
+    if (!right)
+      text = feedback.length ? feedback : paragraph(value < key ? "Too low." : "Too high.");
     return said({
       right,
-      text: right
-        ? []
-        : range?.[2].length
-          ? range[2]
-          : paragraph(value < key ? "Too low." : "Too high."),
+      text,
       done,
       answer: done ? [shown] : [],
       after: done ? after : [],
@@ -97,9 +95,7 @@ const GRADERS = {
     const total = points.reduce((sum, one) => sum + one, 0);
     if (Math.min(...points) < 0 || Math.abs(total - 100) > 0.5)
       return `The points add up to ${Number(total.toPrecision(6))}; share out exactly 100.`;
-    const overlap = shares.length
-      ? shares.reduce((sum, share, i) => sum + Math.min(points[i] / 100, share), 0)
-      : 0;
+    const overlap = shares.reduce((sum, share, i) => sum + Math.min(points[i] / 100, share), 0);
     return said({
       text: paragraph(`${Math.round(100 * overlap)} of your 100 points are where BERT puts them.`),
       shares,
@@ -109,8 +105,8 @@ const GRADERS = {
   },
 
   click({ right, hint, after }, token, last) {
-    const hit = right.includes(token),
-      done = hit || last;
+    const hit = right.includes(token);
+    const done = hit || last;
     return said({
       right: hit,
       text: done ? [] : paragraph(...hint),

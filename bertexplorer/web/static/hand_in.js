@@ -12,12 +12,13 @@ label{display:block}input[type=text],textarea{font:inherit;padding:.4rem;max-wid
 /** Save *article*, the lesson on the screen, with its answers as data too, so that a teacher can collect them. *about*: what
  *  these are answers to, and whose: {lesson, version, checkpoint, student}; *records*: question -> {answer, attempt, link}. */
 export async function handIn(article, lesson, about, records) {
-  const copy = article.cloneNode(true),
-    views = [...article.querySelectorAll("bx-view, .run")];
+  // 1. A copy of the lesson, in which texts and pictures stand for what can be typed and pressed.
+  const copy = article.cloneNode(true);
   const inputs = [...article.querySelectorAll("input, textarea")];
   [...copy.querySelectorAll("input, textarea")].forEach((one, i) => {
-    if (!one.closest("bx-view")) one.replaceWith(words(inputs[i]));
+    if (!one.closest("bx-view")) one.replaceWith(typed(inputs[i]));
   });
+  const views = [...article.querySelectorAll("bx-view, .run")];
   const copies = [...copy.querySelectorAll("bx-view, .run")];
   for (const [i, view] of views.entries())
     copies[i].replaceWith(await still(view), ...copies[i].querySelectorAll(".feedback"));
@@ -26,23 +27,15 @@ export async function handIn(article, lesson, about, records) {
   copy.querySelectorAll("details").forEach((one) => {
     one.open = true;
   });
-  const note = h(
-    "p",
-    { class: "hint" },
-    `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`,
-  );
-  const answers = Object.fromEntries(
-    Object.entries(records).map(([id, { answer, attempt, link }]) => [
-      id,
-      { answer, attempt, link },
-    ]),
-  );
-  const by = about.student && h("p", {}, about.student),
-    data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
-  saveAsFile(lesson.slug, lesson.title, [by, copy, note].filter(Boolean), {
-    language: lesson.language,
-    data,
-  });
+  // 2. Whose it is, and the answers as data.
+  const words = `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`;
+  const parts = [copy, h("p", { class: "hint" }, words)];
+  if (about.student) parts.unshift(h("p", {}, about.student));
+  const answers = {};
+  for (const [id, { answer, attempt, link }] of Object.entries(records))
+    answers[id] = { answer, attempt, link };
+  const data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
+  saveAsFile(lesson.slug, lesson.title, parts, { language: lesson.language, data });
 }
 
 /** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any; *language*: of the
@@ -64,18 +57,12 @@ export function saveAsFile(name, title, parts, { script = "", language = "en", d
     .forEach((one) => one.replaceWith(...one.childNodes)); // they do not work in a file
   if (script)
     page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
-  save(
-    `${name}.html`,
-    URL.createObjectURL(
-      new Blob([`<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`], {
-        type: "text/html",
-      }),
-    ),
-  );
+  const source = `<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`;
+  save(`${name}.html`, URL.createObjectURL(new Blob([source], { type: "text/html" })));
 }
 
 /** The user's input as text. */
-function words(input) {
+function typed(input) {
   if (input.type === "radio" || input.type === "checkbox")
     return document.createTextNode(input.checked ? "☑ " : "☐ ");
   return h("span", { class: "chosen" }, `${input.value} `);
@@ -84,126 +71,101 @@ function words(input) {
 /** A live view or a run as a picture with its sentence. */
 export async function still(view) {
   if (!view.stage) {
-    const shown = view.querySelector("bx-figure")?.figure,
-      words = view.querySelector(".said")?.textContent ?? view.textContent;
-    return h(
-      "figure",
-      {},
-      shown && h("img", { src: await drawing(shown, NARROW), alt: words }),
-      h("figcaption", {}, words),
-    );
+    const shown = view.querySelector("bx-figure")?.figure;
+    const words = view.querySelector(".said")?.textContent ?? view.textContent;
+    const parts = [h("figcaption", {}, words)];
+    if (shown) parts.unshift(h("img", { src: await drawing(shown, NARROW), alt: words }));
+    return h("figure", {}, parts);
   }
-  const {
-      stage,
-      answer: { state = view.state.now, beside, receipt, words = [] },
-    } = view,
-    said = stage.said.textContent;
-  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) =>
-    h("p", {}, line),
-  );
-  const names = [stage.ours.textContent, stage.named.textContent];
+  const { stage, answer } = view;
+  const { state = view.state.now, beside, receipt, words = [] } = answer;
+  const said = stage.said.textContent;
+  const texts = [state.text, state.pair].filter(Boolean).join(" — ");
+  const about = [texts, ...words].map((line) => h("p", {}, line));
   const [ours, theirs, difference] = await Promise.all([
     asPicture(stage.figure, said),
     beside ? asPicture(stage.theirs, beside.said) : "",
     beside?.difference ? asPicture(stage.difference, "The difference between the two") : "",
   ]);
-  const side = (name) => h("p", { class: "count" }, name);
-  const last = h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`);
-  if (!beside) return h("figure", {}, about, ours, last);
+  const caption = (words) => h("figcaption", {}, words);
+  const provenance = receipt?.whole ?? "";
+  if (!beside) return h("figure", {}, about, ours, caption(`${said} ${provenance}`));
+  const side = (name) => h("p", { class: "count" }, name.textContent);
   return h(
     "figure",
     {},
     about,
-    side(names[0]),
+    side(stage.ours),
     ours,
-    h("figcaption", {}, said),
-    side(names[1]),
+    caption(said),
+    side(stage.named),
     theirs,
     difference,
-    last,
+    caption(`${beside.said} ${provenance}`),
   );
 }
 
 /** The figure on the screen as a picture; the alternative of bars names each of them. */
 async function asPicture(element, said) {
+  if (!element.figure) return "";
+  let alternative = said;
   const bars = element.querySelector(":scope > .bars");
-  if (bars)
-    said = [...bars.querySelectorAll("li")]
-      .map((one) => [...one.children].map((part) => part.textContent).join(": "))
-      .join("; ");
-  return element.figure ? h("img", { src: await drawing(element.figure, NARROW), alt: said }) : "";
+  if (bars) {
+    const wordsOf = (bar) => [...bar.children].map((part) => part.textContent).join(": ");
+    alternative = [...bars.querySelectorAll("li")].map(wordsOf).join("; ");
+  }
+  return h("img", { src: await drawing(element.figure, NARROW), alt: alternative });
 }
 
 const MOST_ROWS = 50;
+const CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g; // of a CSV, and what ends it
 
 /** Save a view as a file: question, figure, sentence, how not to misread it, the first *rows* of its CSV, and its *link* with
  *  what others should know about it, if anything. */
 export async function saveView({ question, note }, shown, rows, link, about) {
   const [figure, { status, answer }] = await Promise.all([still(shown), rows]);
-  const below =
-    status !== 200
-      ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`)
-      : answer.content && table(answer.content);
-  const again = h(
-    "p",
-    {},
-    h("a", { href: link }, "Open this view in BERT Explorer"),
-    about && ` ${about}`,
-  );
-  saveAsFile(shown.answer.state.view, question, [
-    h("h1", {}, question),
-    figure,
-    h("p", {}, note),
-    below,
-    again,
-  ]);
+  const parts = [h("h1", {}, question), figure, h("p", {}, note)];
+  if (status !== 200)
+    parts.push(h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`));
+  else if (answer.content) parts.push(table(answer.content));
+  const again = h("a", { href: link }, "Open this view in BERT Explorer");
+  parts.push(h("p", {}, again, about && ` ${about}`));
+  saveAsFile(shown.answer.state.view, question, parts);
 }
 
 const digits = (text) =>
   /^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(text).toPrecision(4))) : text;
 
-/** The first rows of a CSV as a table. */
+/** The cells of a CSV, row by row. */
+function cellsOf(csv) {
+  const rows = [];
+  let row = [];
+  for (const [match, quoted, bare, end] of csv.matchAll(CELL)) {
+    if (!match) continue; // behind the last line
+    row.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+    if (end === ",") continue;
+    rows.push(row);
+    row = [];
+  }
+  if (row.length) rows.push(row);
+  return rows;
+}
+
+/** The first rows of a CSV as a table, without the column of what made them. */
 function table(csv) {
-  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)]
-    .reduce(
-      (all, [match, quoted, bare, end]) => {
-        if (match) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-        if (end !== "," && match) all.push([]);
-        return all;
-      },
-      [[]],
-    )
-    .filter((row) => row.length);
-  const [head, ...body] = rows;
-  const more = body.length - MOST_ROWS;
-  const shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");
-  return h(
-    "div",
-    {},
+  const [head, ...body] = cellsOf(csv);
+  const columns = [...head.keys()].filter((i) => head[i] !== "made_with");
+  const top = columns.map((i) => h("th", {}, head[i]));
+  const rows = body.slice(0, MOST_ROWS).map((row) =>
     h(
-      "table",
+      "tr",
       {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          shown.map(([name]) => h("th", {}, name)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        body.slice(0, MOST_ROWS).map((row) =>
-          h(
-            "tr",
-            {},
-            shown.map(([, i]) => h("td", {}, digits(row[i]))),
-          ),
-        ),
-      ),
+      columns.map((i) => h("td", {}, digits(row[i]))),
     ),
-    more > 0 && h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`),
   );
+  const parts = [h("table", {}, h("thead", {}, h("tr", {}, top)), h("tbody", {}, rows))];
+  const more = body.length - MOST_ROWS;
+  if (more > 0)
+    parts.push(h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`));
+  return h("div", {}, parts);
 }

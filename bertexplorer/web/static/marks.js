@@ -11,7 +11,7 @@ import * as spans from "./marks_spans.js";
 import * as text from "./marks_text.js";
 import * as tiles from "./marks_tiles.js";
 import * as tokens from "./marks_tokens.js";
-import { least, most } from "./numbers.js";
+import { least, most, sum } from "./numbers.js";
 
 /** @import { Figure } from "./types.d.ts" */
 
@@ -31,16 +31,14 @@ const APART = 24,
 export function draw(figure, width) {
   const marks = [];
   const group = (mark, inside) => {
-    marks.push(mark);
-    return `<g class="mark${mark.door ? " door" : ""}" data-at="${marks.length - 1}">${inside.join("")}</g>`;
+    const kind = mark.door ? "mark door" : "mark";
+    const at = marks.push(mark) - 1;
+    return `<g class="${kind}" data-at="${at}">${inside.join("")}</g>`;
   };
   // 1. What the marks of all panels share, and the widths.
   const { panels = [] } = figure;
-  const all = (kind) =>
-    panels
-      .flatMap((panel) => panel.marks)
-      .filter((mark) => mark.kind === kind)
-      .map(scaled);
+  const shown = panels.flatMap((panel) => panel.marks);
+  const all = (kind) => shown.filter((mark) => mark.kind === kind).map(scaled);
   const pen = { group, whole: width, isAlone: panels.length === 1 };
   pen.margins = lines.margins(all("lines"), width);
   pen.names = bars.widestName(all("bars"));
@@ -52,30 +50,24 @@ export function draw(figure, width) {
   let y = 0;
   for (const row of rows) {
     if (parts.length) y += GAP;
-    const heads = row.map((panel) => headOf(panel, pen)),
-      top = most(heads.map((head) => head.height));
+    const heads = row.map((panel) => headOf(panel, pen));
+    const top = most(heads.map((head) => head.height));
     const apart = apartIn(row);
-    let x = 0,
-      tallest = 0,
-      aligned = null;
+    let x = 0;
+    let tallest = 0;
+    let aligned = null; // where the rows of the first panel lie
     row.forEach(({ x: axis, y: down, wide, mark, beside }, i) => {
-      const found = KINDS[mark.kind].draw(mark, wide, {
-        ...pen,
-        beside,
-        row: aligned,
-        x: axis,
-        y: down,
-      });
-      if (row.length > 1) aligned ??= found.row;
-      const inside = [
-        ...heads[i].drawn,
-        `<g class="${mark.kind}" transform="translate(0 ${top})">${found.drawn.join("")}</g>`,
-      ];
-      let { height } = found;
+      const own = { ...pen, beside, row: aligned, x: axis, y: down };
+      const body = KINDS[mark.kind].draw(mark, wide, own);
+      if (row.length > 1) aligned ??= body.row;
+      const place = `transform="translate(0 ${top})"`;
+      const inside = [...heads[i].drawn];
+      inside.push(`<g class="${mark.kind}" ${place}>${body.drawn.join("")}</g>`);
+      let { height, middle } = body;
       if (axis) {
         height += AXIS;
-        const room = 2 * Math.min(found.middle, wide - found.middle);
-        inside.push(words(found.middle, top + height, fitting(axis, room), { anchor: "middle" }));
+        const room = 2 * Math.min(middle, wide - middle);
+        inside.push(words(middle, top + height, fitting(axis, room), { anchor: "middle" }));
       }
       parts.push(`<g transform="translate(${Math.round(x)} ${y})">${inside.join("")}</g>`);
       tallest = Math.max(tallest, height);
@@ -100,16 +92,15 @@ function withWidths(row, width, pen) {
     mark: scaled(mark),
     beside,
   }));
-  const isNamed = ({ mark }, i) =>
-    i === 0 || mark.kind !== "cells" || panels[0].mark.kind !== "cells"; // cells share the names of rows
-  const edges = panels.map(
-    (panel, i) => (isNamed(panel, i) && KINDS[panel.mark.kind].edge?.(panel.mark, pen)) || 0,
-  );
-  const whole = panels.reduce((sum, { share = 1 }) => sum + share, 0);
-  const room = width - apartIn(row) * (row.length - 1) - edges.reduce((a, b) => a + b, 0);
+  const edges = panels.map(({ mark }, i) => {
+    const sharesNames = i > 0 && mark.kind === "cells" && panels[0].mark.kind === "cells";
+    return sharesNames ? 0 : (KINDS[mark.kind].edge?.(mark, pen) ?? 0);
+  });
+  const room = width - apartIn(row) * (row.length - 1) - sum(edges);
+  const shares = panels.map((panel) => panel.share ?? 1);
   return panels.map((panel, i) => ({
     ...panel,
-    wide: edges[i] + (room * (panel.share ?? 1)) / whole,
+    wide: edges[i] + (room * shares[i]) / sum(shares),
   }));
 }
 
@@ -119,11 +110,10 @@ function headOf({ title, beside, wide }, pen) {
   const drawn = lines.map((line, i) => words(0, FONT + LINE * i, fitting(line, wide)));
   let height = LINE * lines.length;
   for (const key of beside.filter(({ kind }) => kind === "text")) {
-    const found = text.draw(key, wide, pen);
-    drawn.push(
-      `<g class="text" transform="translate(0 ${height - 3})">${found.drawn.join("")}</g>`,
-    );
-    height += found.height;
+    const body = text.draw(key, wide, pen);
+    const place = `transform="translate(0 ${height - 3})"`;
+    drawn.push(`<g class="text" ${place}>${body.drawn.join("")}</g>`);
+    height += body.height;
   }
   return { drawn, height };
 }
@@ -144,7 +134,8 @@ export function shareScales(first, second) {
     panel.marks.forEach((mark, j) => {
       const other = second.panels[i]?.marks[j];
       if (other?.kind !== mark.kind || !KINDS[mark.kind]) return;
-      const [ours, theirs] = [scaled(mark), scaled(other)];
+      const ours = scaled(mark);
+      const theirs = scaled(other);
       mark.low = other.low = Math.min(ours.low, theirs.low);
       mark.high = other.high = Math.max(ours.high, theirs.high);
     }),

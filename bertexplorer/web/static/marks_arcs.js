@@ -3,8 +3,8 @@ import {
   colour,
   fitting,
   ink,
-  path,
   rectangle,
+  segment,
   short,
   TOKEN,
   widest,
@@ -38,18 +38,13 @@ export function draw({ left, right, links, strong = [], notes = [], unit }, widt
     return `${right[j]} ${notes[j] ?? ""}`.trim();
   }
 
-  // A name on the left with its lines, and the names on the right.
+  // A name on the left with its lines, the strongest on top, and the names on the right.
   const drawn = left.map((name, i) => {
     const own = links.filter(([from]) => from === i).sort((a, b) => a[2] - b[2]);
     const lines = own.map(([, to, weight]) => {
       const [, thick, opacity] = STEPS.find(([least]) => weight / largest < least) ?? STEPS[0];
-      return path(
-        [
-          [start, y(i)],
-          [end, y(to)],
-        ],
-        `stroke="${colour()}" stroke-width="${thick}" stroke-opacity="${opacity}"`,
-      );
+      const look = `stroke="${colour()}" stroke-width="${thick}" stroke-opacity="${opacity}"`;
+      return segment([start, y(i)], [end, y(to)], look);
     });
     const best = own
       .slice(-SAID)
@@ -68,11 +63,10 @@ export function draw({ left, right, links, strong = [], notes = [], unit }, widt
     ]);
   });
   right.forEach((name, j) => {
-    const note = notes[j] ? ` ${notes[j]}` : "",
-      room = width - end - APART - widthOf(note, TOKEN, true);
-    drawn.push(
-      words(end + APART, y(j) + 5, fitting(name, room, TOKEN, true) + note, { kind: "token" }),
-    );
+    const note = notes[j] ? ` ${notes[j]}` : "";
+    const room = width - end - APART - widthOf(note, TOKEN, true);
+    const shown = fitting(name, room, TOKEN, true) + note;
+    drawn.push(words(end + APART, y(j) + 5, shown, { kind: "token" }));
   });
   return { drawn, height: ROW * Math.max(left.length, right.length), middle: width / 2 };
 }

@@ -82,20 +82,19 @@ export function scales(panels, pen) {
 /** {isBack, at, needed, shortest} of each bar with words: where it ends on the scale, the share of the room that its words need,
  *  and the least for the scale. */
 function needs(mark, wide, pen) {
-  const room = wide - edge(mark, pen),
-    [from, to] = endsOf(mark);
+  const room = wide - edge(mark, pen);
+  const [from, to] = endsOf(mark);
   const [size, apart, shortest] = isNarrow(mark, wide, pen)
     ? [SMALL, CLOSE + 2, LITTLE]
     : [FONT, BESIDE + 4, SHORTEST];
-  return mark.bars
-    .filter((bar) => bar.text)
-    .map((bar) => {
-      const whole = widthOf(bar.text, size),
-        needed = apart + (whole < SHORT * room ? whole : widest(split(bar.text), size));
-      const isBack = bar.value < 0,
-        end = isBack ? bar.value : most(reach(bar));
-      return { isBack, at: (end - from) / (to - from || 1), needed: needed / room, shortest };
-    });
+  const withWords = mark.bars.filter((bar) => bar.text);
+  return withWords.map((bar) => {
+    const whole = widthOf(bar.text, size);
+    const needed = apart + (whole < SHORT * room ? whole : widest(split(bar.text), size));
+    const isBack = bar.value < 0;
+    const end = isBack ? bar.value : most(reach(bar));
+    return { isBack, at: (end - from) / (to - from || 1), needed: needed / room, shortest };
+  });
 }
 
 function scaleOf(words) {
@@ -113,70 +112,31 @@ function scaleOf(words) {
 }
 
 export function draw(mark, width, pen) {
-  const { group, beside, row } = pen,
-    { left, right } = pen.scales.get(alike(mark, width, pen)),
-    [from, to] = endsOf(mark);
-  const { bars, tokens } = mark,
-    size = tokens ? TOKEN : FONT,
-    kind = tokens ? "token" : "",
-    start = edge(mark, pen),
-    names = start - APART;
+  const { beside } = pen;
+  const [from, to] = endsOf(mark);
+  const start = edge(mark, pen);
+  const { left, right } = pen.scales.get(alike(mark, width, pen));
   const place = (value) =>
     start + (width - start) * (left + ((right - left) * (value - from)) / (to - from || 1));
-  const small = isNarrow(mark, width, pen) ? "small" : "",
-    usual = bars.length > FEW ? LOW : ROW;
 
   // 1. The bars, each in its row.
   const drawn = [];
-  let y = row?.above ?? (mark.above ? 6 : 0);
-  const top = y;
-  for (const bar of bars) {
-    const parts = mark.above
-      ? bar.label.split("\n").map((part) => twoLines(part, bar.bold ? 0.93 * width : width))
-      : [];
-    const lines = parts.flat(),
-      isBold = (i) => bar.bold && i < parts[0].length;
-    const tall = mark.above ? LINE * lines.length + THIN + 20 : (row?.height ?? usual);
-    const thick = mark.above ? THIN : Math.min(THICK, tall - 6);
-    const middle = mark.above ? y + LINE * lines.length + 4 + thick / 2 : y + tall / 2;
-    const inside = [rectangle(0, y, width, tall, "transparent")];
-    lines.forEach((line, i) =>
-      inside.push(
-        words(0, y + LINE * (i + 0.75), line, { style: isBold(i) ? "font-weight:700" : "" }),
-      ),
-    );
-    if (isNamed(mark))
-      inside.push(
-        words(names, middle + 5, fitting(bar.label, names, size, tokens), { anchor: "end", kind }),
-      );
-    if (Number.isFinite(bar.behind))
-      inside.push(span(place(0), place(bar.behind), middle, thick, colour(bar.tone) + FAINT));
-    const height = Number.isFinite(bar.behind) ? 0.6 * thick : thick;
-    const fill = colour(bar.tone) + (bar.faint ? FAINT : "");
-    if (Number.isFinite(bar.value))
-      inside.push(span(place(0), place(bar.value), middle, height, fill));
-    if (Number.isFinite(bar.low)) inside.push(whiskers(place(bar.low), place(bar.high), middle));
-    for (const tick of bar.ticks ?? [])
-      inside.push(
-        rectangle(place(tick.value) - 1.5, middle - 10, 3, 20, colour(tick.tone ?? "orange")),
-      );
-    inside.push(...textBeside(bar, place, middle, width, small));
-    drawn.push(
-      group({ hover: bar.hover ?? `${bar.label} ${bar.text ?? ""}`, door: bar.door }, inside),
-    );
-    y += tall;
+  const top = pen.row?.above ?? (mark.above ? 6 : 0);
+  let y = top;
+  for (const bar of mark.bars) {
+    const { shape, height } = rowOf(bar, mark, { y, place, width }, pen);
+    drawn.push(shape);
+    y += height;
   }
 
   // 2. What lies across all bars, and the axis.
   if (from < 0) drawn.push(rectangle(place(0) - 0.5, top, 1, y - top, colour("grey")));
-  const bands = beside
-    .filter((other) => other.kind === "band")
-    .map((band) => bandOf(band, place, top, y));
-  const rules = beside
-    .filter((other) => other.kind === "rule")
-    .map((rule) => ruleOf(rule, place, top, y));
+  const ofKind = (kind) => beside.filter((other) => other.kind === kind);
+  const bands = ofKind("band").map((band) => bandOf(band, place, top, y));
+  const rules = ofKind("rule").map((rule) => ruleOf(rule, place, top, y));
   if (mark.axis) {
-    for (const tick of roundNumbers(from, to, Math.max(2, Math.floor((width - start) / TICK)))) {
+    const count = Math.max(2, Math.floor((width - start) / TICK));
+    for (const tick of roundNumbers(from, to, count)) {
       const text = mark.unit === "share" ? `${Math.round(100 * tick)} %` : short(tick);
       drawn.push(tickBelow(place(tick), y + 14, text, width));
     }
@@ -187,6 +147,58 @@ export function draw(mark, width, pen) {
     height: y + (bands.length ? 14 : 0),
     middle: (start + width) / 2,
   };
+}
+
+/** {shape, height}: the row of a *bar* that begins at *y*: its label, the bar, and what belongs to it. */
+function rowOf(bar, mark, { y, place, width }, pen) {
+  const { bars, tokens } = mark;
+  // 1. The height of the row, and where its bar lies: beside its label, or below its lines.
+  let lines = []; // {line, isBold}
+  let tall = pen.row?.height ?? (bars.length > FEW ? LOW : ROW);
+  let thick = Math.min(THICK, tall - 6);
+  let middle = y + tall / 2;
+  if (mark.above) {
+    const room = bar.bold ? 0.93 * width : width;
+    lines = bar.label
+      .split("\n")
+      .flatMap((part, i) =>
+        twoLines(part, room).map((line) => ({ line, isBold: bar.bold && i === 0 })),
+      );
+    tall = LINE * lines.length + THIN + 20;
+    thick = THIN;
+    middle = y + LINE * lines.length + 4 + thick / 2;
+  }
+
+  // 2. The label.
+  const parts = [rectangle(0, y, width, tall, "transparent")];
+  lines.forEach(({ line, isBold }, i) => {
+    const style = isBold ? "font-weight:700" : "";
+    parts.push(words(0, y + LINE * (i + 0.75), line, { style }));
+  });
+  if (isNamed(mark)) {
+    const end = edge(mark, pen) - APART;
+    const name = fitting(bar.label, end, tokens ? TOKEN : FONT, tokens);
+    parts.push(words(end, middle + 5, name, { anchor: "end", kind: tokens ? "token" : "" }));
+  }
+
+  // 3. The bar, and the one behind it, which it does not cover.
+  const hasBehind = Number.isFinite(bar.behind);
+  if (hasBehind)
+    parts.push(span(place(0), place(bar.behind), middle, thick, colour(bar.tone) + FAINT));
+  if (Number.isFinite(bar.value)) {
+    const height = hasBehind ? 0.6 * thick : thick;
+    const fill = colour(bar.tone) + (bar.faint ? FAINT : "");
+    parts.push(span(place(0), place(bar.value), middle, height, fill));
+  }
+
+  // 4. Its interval, its ticks and its words.
+  if (Number.isFinite(bar.low)) parts.push(whiskers(place(bar.low), place(bar.high), middle));
+  for (const { value, tone } of bar.ticks ?? [])
+    parts.push(rectangle(place(value) - 1.5, middle - 10, 3, 20, colour(tone ?? "orange")));
+  const kind = isNarrow(mark, width, pen) ? "small" : "";
+  parts.push(...textBeside(bar, place, middle, width, kind));
+  const hover = bar.hover ?? `${bar.label} ${bar.text ?? ""}`;
+  return { shape: pen.group({ hover, door: bar.door }, parts), height: tall };
 }
 
 /** *text* on two lines, the second from the last “·” on. */
@@ -206,33 +218,31 @@ function whiskers(low, high, middle) {
 
 /** The words beside the end of a bar; on two lines, the second from the last “·” on, where they are wider than the room. */
 function textBeside(bar, place, middle, width, kind) {
-  const isBack = bar.value < 0,
-    ends = reach(bar).map(place);
-  const size = kind ? SMALL : FONT,
-    apart = kind ? CLOSE : BESIDE;
+  const text = bar.text ?? "";
+  const ticks = bar.ticks ?? [];
+  const size = kind ? SMALL : FONT;
+  const apart = kind ? CLOSE : BESIDE;
+  const whole = widthOf(text, size);
+  const isBack = bar.value < 0;
+  // 1. Where the words begin: behind the bar, and behind the ticks that would lie on them.
+  const ends = reach(bar).map(place);
   let end = isBack ? Math.min(...ends) - apart : Math.max(...ends) + apart;
-  for (const x of (bar.ticks ?? []).map((tick) => place(tick.value)).sort((a, b) => a - b)) {
-    if (!isBack && x > end - 8 && x < end + widthOf(bar.text ?? "", size) + 4) end = x + 8;
+  const places = ticks.map((tick) => place(tick.value)).sort((a, b) => a - b);
+  for (const x of places) {
+    if (!isBack && x > end - 8 && x < end + whole + 4) end = x + 8;
   }
-  const text = bar.text ?? "",
-    tooWide = widthOf(text, size) > (isBack ? end : width - end);
-  const lines = tooWide ? split(text) : [text];
-  const anchor = isBack ? "end" : "start",
-    first = middle + 5 - (15 * (lines.length - 1)) / 2;
+  // 2. One line, or two.
+  const room = isBack ? end : width - end;
+  const lines = whole > room ? split(text) : [text];
+  const first = middle + 5 - (15 * (lines.length - 1)) / 2;
+  const anchor = isBack ? "end" : "start";
   return lines.map((line, i) => words(end, first + 15 * i, line, { anchor, kind }));
 }
 
 function bandOf({ low, high, label = "" }, place, top, bottom) {
   const name = words(Math.max(0, place(low)), bottom + 12, label, { kind: "small" });
-  return (
-    rectangle(
-      place(low),
-      top,
-      place(high) - place(low),
-      bottom - top,
-      `${colour("pale")}" fill-opacity=".35`,
-    ) + name
-  );
+  const fill = `${colour("pale")}" fill-opacity=".35`;
+  return rectangle(place(low), top, place(high) - place(low), bottom - top, fill) + name;
 }
 
 function ruleOf({ at, tone, dash, label = "" }, place, top, bottom) {

@@ -5,8 +5,8 @@ import {
   fitting,
   frame,
   isDark,
-  path,
   rectangle,
+  segment,
   shading,
   short,
   SMALL,
@@ -36,156 +36,73 @@ export const numbers = ({ values }) => values.flat();
 /** The room for the names of the rows. */
 export function edge({ rows, tokens }, { whole }) {
   if (!rows.some(Boolean)) return 0;
-  const longest =
-    widest(
-      rows.flatMap((name) => name.split("\n")),
-      tokens ? TOKEN : FONT,
-      tokens,
-    ) + 2;
+  const lines = rows.flatMap((name) => name.split("\n"));
+  const longest = widest(lines, tokens ? TOKEN : FONT, tokens) + 2;
   return APART + Math.min(NAMES * whole, longest);
 }
 
 export function draw(mark, width, pen) {
-  const { group, row: given } = pen;
-  const { rows, columns = [], values, low, high, text, hover, doors, tokens } = mark;
-  const size = tokens ? TOKEN : FONT,
-    kind = tokens ? "token" : "",
-    count = values[0]?.length ?? 0;
+  const { rows, columns = [], values, text, tokens } = mark;
+  const given = pen.row; // where the rows of the panel before this one lie
+  const count = values[0]?.length ?? 0;
+  const size = tokens ? TOKEN : FONT;
+  const kind = tokens ? "token" : "";
 
-  // 1. The names of the rows, and those of the columns, which are turned where they are wider than a column.
-  const start = given ? 0 : edge(mark, pen),
-    hasNames = start > 0;
+  // 1. The width of a column. Names that are wider are turned, and the last of them needs room beyond its column.
+  const start = given ? 0 : edge(mark, pen);
   const longest = Math.min(LONGEST, widest(columns, size, tokens));
   const level = longest <= (width - start) / count - 4;
-  const over =
-    level || !columns.length ? 0 : Math.max(0, ACROSS * longest + 8 - (width - start) / count / 2); // of the last name
+  let over = 0;
+  if (columns.length && !level)
+    over = Math.max(0, ACROSS * longest + 8 - (width - start) / count / 2);
   const across = (width - start - over) / count;
+
+  // 2. The height of a row, and where the first begins.
+  const named = rows.map((name) => linesOf(name, start - APART, tokens));
+  const written = (text ?? []).flat().map((one) => one.split("\n"));
+  const most = Math.max(1, ...[...written, ...named].map((lines) => lines.length));
+  const line = rows.length > FEW ? Math.min(LINE, TALLEST / rows.length) : ROW;
+  const usual = line + LINE * (most - 1) * 0.75;
+  const lowest = rows.length > SOME ? Math.min(LOWEST, usual) : LINE;
+  const hasText = (text ?? []).flat().some(Boolean) || most > 1;
+  const fits = hasText ? usual : Math.max(lowest, Math.min(usual, across));
+  const tall = given?.height ?? fits;
   let above = given?.above ?? 0;
   if (columns.length && !given) above = level ? size + 10 : DOWN * longest + 14;
-  const named = rows.map((name) => linesOf(name, start - APART, tokens));
-  const most = Math.max(
-    1,
-    ...(text ?? []).flat().map((one) => one.split("\n").length),
-    ...named.map((lines) => lines.length),
-  );
-  const usual =
-    (rows.length > FEW ? Math.min(LINE, TALLEST / rows.length) : ROW) + LINE * (most - 1) * 0.75;
-  const lowest = rows.length > SOME ? Math.min(LOWEST, usual) : LINE,
-    hasText = (text ?? []).flat().some(Boolean) || most > 1;
-  const tall = given?.height ?? (hasText ? usual : Math.max(lowest, Math.min(usual, across)));
+
+  // 3. The names: of very narrow columns and of very low rows, some have one.
   const names = [];
-  const every = level ? 1 : Math.ceil(14 / across); // of very narrow columns, some have a name
+  const every = level ? 1 : Math.ceil(14 / across);
   columns.forEach((name, j) => {
     if (j % every) return;
     const place = level ? { anchor: "middle" } : { turned: TURNED };
-    names.push(
-      words(
-        start + across * (j + 0.5),
-        above - 7,
-        fitting(name, level ? across - 4 : longest, size, tokens),
-        { ...place, kind },
-      ),
-    );
+    const shown = fitting(name, level ? across - 4 : longest, size, tokens);
+    names.push(words(start + across * (j + 0.5), above - 7, shown, { ...place, kind }));
   });
   const everyRow = Math.ceil((LINE - 3) / tall);
-  if (hasNames)
-    named.forEach(
-      (lines, i) =>
-        i % everyRow === 0 &&
-        lines.forEach((line, at, all) => {
-          const y = above + tall * (i + 0.5) + 5 + LINE * (at - (all.length - 1) / 2);
-          names.push(
-            words(start - APART, y, fitting(line, start - APART, size, tokens), {
-              anchor: "end",
-              kind: at ? "small" : kind,
-            }),
-          );
-        }),
-    );
-
-  // 2. The cells. A word is cut to its cell; numbers are written whole in all cells, or in none.
-  const figures = (text ?? [])
-    .flat()
-    .flatMap((one) => one.split("\n"))
-    .filter((line) => /\d/.test(line));
-  const roomForNumbers = widest(figures, SMALL) <= across - 2;
-  const shown = (line) => {
-    if (/\d/.test(line)) return roomForNumbers ? line : "";
-    return fitting(line, across - 8, SMALL);
-  };
-  const shade = shading(mark.palette, low, high),
-    gap = across > 8 ? 1 : 0,
-    gapDown = tall > 8 ? 1 : 0;
-  const said = (i, j) => hover?.[i]?.[j] || describe(mark, i, j);
-  const place = (i, j) => [start + across * j, above + tall * i];
-  const cells = [];
-  if (!text && values.length * count > MANY) {
-    const image = (part, i, height, hover) => {
-      const at = (x, y) => ({
-        hover: said(i + Math.floor(y * part.length), Math.floor(x * count)),
-      });
-      cells.push(
-        group({ at, hover }, [
-          pictureOf(part, shade, [start, above + tall * i, across * count, height]),
-        ]),
-      );
-    };
-    if (rows.length > FEW) image(values, 0, tall * rows.length, `${rows.length} × ${count}`);
-    else values.forEach((line, i) => image([line], i, tall - (tall > LINE ? 4 : 0), rows[i]));
-  } else
-    values.forEach((line, i) =>
-      line.forEach((value, j) => {
-        const [x, y] = place(i, j),
-          isNumber = value !== null && value !== undefined;
-        if (!isNumber && !text?.[i]?.[j]) return;
-        const fill = isNumber ? shade(value) : "transparent",
-          lines = (text?.[i]?.[j] ?? "").split("\n").map(shown);
-        const style = isDark(fill) ? "fill:#fff" : "";
-        cells.push(
-          group({ hover: said(i, j), door: doors?.[i]?.[j] }, [
-            rectangle(
-              x + gap,
-              y + gapDown,
-              Math.max(0.5, across - 2 * gap),
-              tall - 2 * gapDown,
-              fill,
-            ),
-            ...lines.map((one, at) =>
-              words(
-                x + across / 2,
-                y + tall / 2 + 4.5 + LINE * (at - (lines.length - 1) / 2),
-                one,
-                { anchor: "middle", kind: "small inside", style },
-              ),
-            ),
-          ]),
-        );
-      }),
-    );
-
-  // 3. Frames and crosses, which let presses through.
-  const marked = (mark.framed ?? []).map(([i, j]) => {
-    return frame(...place(i, j), across, tall);
+  named.forEach((lines, i) => {
+    if (start === 0 || i % everyRow) return;
+    lines.forEach((part, at) => {
+      const y = above + tall * (i + 0.5) + 5 + LINE * (at - (lines.length - 1) / 2);
+      const shown = fitting(part, start - APART, size, tokens);
+      names.push(words(start - APART, y, shown, { anchor: "end", kind: at ? "small" : kind }));
+    });
   });
+
+  // 4. The cells: one by one, or as an image.
+  const grid = { start, above, across, tall, count };
+  const isImage = !text && values.length * count > MANY;
+  const cells = isImage ? images(mark, grid, pen) : singleCells(mark, grid, pen);
+
+  // 5. Frames and crosses, which let presses through.
+  const marked = (mark.framed ?? []).map(([i, j]) =>
+    frame(start + across * j, above + tall * i, across, tall),
+  );
   for (const [i, j] of mark.crossed ?? []) {
-    const [x, y] = place(i, j),
-      [cx, cy] = [x + across / 2, y + tall / 2];
-    marked.push(
-      path(
-        [
-          [cx - 6, cy - 6],
-          [cx + 6, cy + 6],
-        ],
-        'class="cross"',
-      ),
-      path(
-        [
-          [cx - 6, cy + 6],
-          [cx + 6, cy - 6],
-        ],
-        'class="cross"',
-      ),
-    );
+    const x = start + across * j + across / 2;
+    const y = above + tall * i + tall / 2;
+    marked.push(segment([x - 6, y - 6], [x + 6, y + 6], 'class="cross"'));
+    marked.push(segment([x - 6, y + 6], [x + 6, y - 6], 'class="cross"'));
   }
   const drawn = [
     ...names,
@@ -200,6 +117,65 @@ export function draw(mark, width, pen) {
   };
 }
 
+/** Very many cells as one image, or as one of each row. The pointer finds the cell in it. */
+function images(mark, { start, above, across, tall, count }, { group }) {
+  const { rows, values, low, high } = mark;
+  const shade = shading(mark.palette, low, high);
+  const image = (part, first, height, hover) => {
+    const at = (x, y) => ({
+      hover: said(mark, first + Math.floor(y * part.length), Math.floor(x * count)),
+    });
+    const picture = pictureOf(part, shade, [start, above + tall * first, across * count, height]);
+    return group({ at, hover }, [picture]);
+  };
+  if (rows.length > FEW) return [image(values, 0, tall * rows.length, `${rows.length} × ${count}`)];
+  const gap = tall > LINE ? 4 : 0;
+  return values.map((line, i) => image([line], i, tall - gap, rows[i]));
+}
+
+/** A rectangle for each number, with its text. A word is cut to its cell; numbers are written whole in all cells, or in none. */
+function singleCells(mark, { start, above, across, tall }, { group }) {
+  const { values, low, high, text, doors } = mark;
+  const figures = (text ?? [])
+    .flat()
+    .flatMap((one) => one.split("\n"))
+    .filter((line) => /\d/.test(line));
+  const roomForNumbers = widest(figures, SMALL) <= across - 2;
+  const shown = (line) => {
+    if (/\d/.test(line)) return roomForNumbers ? line : "";
+    return fitting(line, across - 8, SMALL);
+  };
+  const shade = shading(mark.palette, low, high);
+  const gap = across > 8 ? 1 : 0;
+  const gapDown = tall > 8 ? 1 : 0;
+  const cells = [];
+  values.forEach((row, i) =>
+    row.forEach((value, j) => {
+      const isNumber = value !== null && value !== undefined;
+      const written = text?.[i]?.[j] ?? "";
+      if (!isNumber && !written) return;
+      const x = start + across * j;
+      const y = above + tall * i;
+      const fill = isNumber ? shade(value) : "transparent";
+      const wide = Math.max(0.5, across - 2 * gap);
+      const parts = [rectangle(x + gap, y + gapDown, wide, tall - 2 * gapDown, fill)];
+      const lines = written.split("\n").map(shown);
+      lines.forEach((one, at) => {
+        const down = y + tall / 2 + 4.5 + LINE * (at - (lines.length - 1) / 2);
+        const style = isDark(fill) ? "fill:#fff" : "";
+        parts.push(
+          words(x + across / 2, down, one, { anchor: "middle", kind: "small inside", style }),
+        );
+      });
+      cells.push(group({ hover: said(mark, i, j), door: doors?.[i]?.[j] }, parts));
+    }),
+  );
+  return cells;
+}
+
+/** What the pointer shows at a cell. */
+const said = (mark, i, j) => mark.hover?.[i]?.[j] || describe(mark, i, j);
+
 /** The lines of the name of a row: one that is too long goes on below. */
 function linesOf(name, width, tokens) {
   const lines = name.split("\n");
@@ -208,20 +184,21 @@ function linesOf(name, width, tokens) {
 
 /** What the pointer shows at a cell without a text of its own. */
 function describe({ rows, columns = [], values, numbers, verb, unit }, i, j) {
-  const [row] = rows[i].split("\n"),
-    column = columns[j] ?? j + 1,
-    number = (numbers ?? values)[i][j];
-  const written =
-    unit === "share" && Number.isFinite(number) ? `${short(100 * number)} %` : short(number);
-  return `${row}${verb ? ` ${verb}` : ","} ${column}: ${written}`;
+  const [row] = rows[i].split("\n");
+  const column = columns[j] ?? j + 1;
+  const number = (numbers ?? values)[i][j];
+  const isShare = unit === "share" && Number.isFinite(number);
+  const written = isShare ? `${short(100 * number)} %` : short(number);
+  return verb ? `${row} ${verb} ${column}: ${written}` : `${row}, ${column}: ${written}`;
 }
 
 /** An image with a pixel for each cell; gaps are transparent. */
 function pictureOf(rows, shade, [x, y, width, height]) {
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [rows[0].length, rows.length];
-  const context = penOf(canvas),
-    pixels = context.createImageData(canvas.width, canvas.height);
+  canvas.width = rows[0].length;
+  canvas.height = rows.length;
+  const context = penOf(canvas);
+  const pixels = context.createImageData(canvas.width, canvas.height);
   rows.flat().forEach((value, at) => {
     if (value !== null) pixels.data.set([...shade(value).match(/\d+/g).map(Number), 255], 4 * at);
   });

@@ -8,6 +8,7 @@ import {
   path,
   powers,
   roundNumbers,
+  segment,
   short,
   SMALL,
   spread,
@@ -49,22 +50,22 @@ const ticksOf = (mark) =>
 const endsOf = ({ lines }) => lines.map((line) => line.end ?? line.name);
 /** The height of lines, which is enough for their names. */
 function heightOf(mark, isAlone) {
-  const usual = isAlone ? ALONE : mark.steps.length ? TALL : CURVES;
-  return Math.max(isRank(mark) ? RANKS : usual, LINE * endsOf(mark).filter(Boolean).length);
+  let usual = mark.steps.length ? TALL : CURVES;
+  if (isAlone) usual = ALONE;
+  if (isRank(mark)) usual = RANKS;
+  return Math.max(usual, LINE * endsOf(mark).filter(Boolean).length);
 }
 
 const lastOf = ({ values }) => values.findLast((value) => value !== null) ?? 0;
 
 /** What the lines of all panels share: the room for numbers on the left and names on the right, and how far their numbers reach. */
 export function margins(marks, width) {
+  const ticks = marks.flatMap((mark) => ticksOf(mark).map((tick) => written(tick, mark.unit)));
+  const numbers = marks.flatMap(({ lines }) => lines.flatMap(({ at }) => at ?? []));
   return {
-    left:
-      widest(
-        marks.flatMap((mark) => ticksOf(mark).map((tick) => written(tick, mark.unit))),
-        SMALL,
-      ) + 12,
+    left: widest(ticks, SMALL) + 12,
     right: Math.min(NAMES * width, widest(marks.flatMap(endsOf), TOKEN)) + 14,
-    reach: most([0, ...marks.flatMap(({ lines }) => lines.flatMap(({ at }) => at ?? []))]) || 1,
+    reach: most([0, ...numbers]) || 1,
   };
 }
 
@@ -73,13 +74,13 @@ export function draw(
   width,
   { group, isAlone, margins: { left, right, reach }, x: axis = "" },
 ) {
-  const { steps, doors, chosen, unit, at_unit: atUnit } = mark,
-    tall = heightOf(mark, isAlone),
-    [low, high] = ends(mark);
+  const { steps, doors, chosen, unit, at_unit: atUnit } = mark;
 
   // 1. Both scales.
-  const from = left + 6,
-    to = width - right - 6;
+  const tall = heightOf(mark, isAlone);
+  const [low, high] = ends(mark);
+  const from = left + 6;
+  const to = width - right - 6;
   const x = (place) => from + (to - from) * place; // of a share of the width
   const share = (value) =>
     isRank(mark)
@@ -88,15 +89,7 @@ export function draw(
   const y = (value) => EDGE + (tall - 2 * EDGE) * share(value);
   const drawn = [];
   for (const tick of ticksOf(mark)) {
-    drawn.push(
-      path(
-        [
-          [left, y(tick)],
-          [width - right, y(tick)],
-        ],
-        'class="grid"',
-      ),
-    );
+    drawn.push(segment([left, y(tick)], [width - right, y(tick)], 'class="grid"'));
     drawn.push(words(left - 6, y(tick) + 4, written(tick, unit), { anchor: "end", kind: "small" }));
   }
   const below = steps.length
@@ -106,15 +99,7 @@ export function draw(
     drawn.push(words(x(place), tall + 16, name, { anchor: "middle", kind: "small" }));
   if (chosen !== undefined) {
     const place = x(placeOf(chosen, steps));
-    drawn.push(
-      path(
-        [
-          [place, 0],
-          [place, tall],
-        ],
-        'stroke="#5b6675"',
-      ),
-    );
+    drawn.push(segment([place, 0], [place, tall], 'stroke="#5b6675"'));
   }
 
   // 2. The bands, the lines, and their points.
@@ -122,77 +107,55 @@ export function draw(
   for (const { low: lower, high: upper, tone, places } of lines) {
     if (!lower) continue;
     const edge = (values) => values.map((value, i) => [x(places[i]), y(value)]);
-    drawn.push(
-      path(
-        [...edge(upper), ...edge(lower).reverse()],
-        `style="fill:${colour(tone)};fill-opacity:.18"`,
-      ),
-    );
+    const around = [...edge(upper), ...edge(lower).reverse()];
+    drawn.push(path(around, `style="fill:${colour(tone)};fill-opacity:.18"`));
   }
   const isForPointer = ({ look }) => look === "line"; // these lie below the points
-  for (const line of [
-    ...lines.filter(isForPointer),
-    ...lines.filter((one) => !isForPointer(one)),
-  ]) {
+  const inOrder = [...lines].sort((a, b) => Number(isForPointer(b)) - Number(isForPointer(a)));
+  const corners = [
+    [from, 0],
+    [to, 0],
+    [to, tall],
+    [from, tall],
+  ];
+  for (const line of inOrder) {
     const there = line.values.map((_, i) => i).filter((i) => line.values[i] !== null);
     if (!there.length) continue;
-    const points = there.map((i) => [x(line.places[i]), y(line.values[i])]),
-      stroke = colour(line.tone);
+    const points = there.map((i) => [x(line.places[i]), y(line.values[i])]);
+    const stroke = colour(line.tone);
     const step = (i) => steps[i] ?? `${axis} ${written(reach * line.places[i], atUnit)}`.trim();
     const said = (at) => {
       const i = there[at];
       return line.hover?.[i] ?? `${line.name}, ${step(i)}: ${written(line.values[i], unit)}`;
     };
-    const curve = path(
-      points,
-      `stroke="${stroke}" stroke-dasharray="${DASHES[line.dash] ?? ""}" ${line.faint ? FAINT : USUAL}`,
-    );
+    const dashes = `stroke-dasharray="${DASHES[line.dash] ?? ""}"`;
+    const curve = path(points, `stroke="${stroke}" ${dashes} ${line.faint ? FAINT : USUAL}`);
     if (isForPointer(line)) {
-      drawn.push(
-        group(found(line, points, said, from, to), [
-          path(
-            [
-              [from, 0],
-              [to, 0],
-              [to, tall],
-              [from, tall],
-            ],
-            'pointer-events="none"',
-          ), // where the pointer is told from
-          path(points, `stroke="transparent" stroke-width="${BROAD}" pointer-events="stroke"`),
-          curve,
-        ]),
-      );
+      const place = path(corners, 'pointer-events="none"'); // where the pointer is told from
+      const broad = `stroke="transparent" stroke-width="${BROAD}" pointer-events="stroke"`;
+      const inside = [place, path(points, broad), curve];
+      drawn.push(group(markOf(line, points, said, from, to), inside));
       continue;
     }
     if (line.look !== "points") drawn.push(curve);
     const radius = line.values.length > FEW ? 2.5 : 3.5;
-    points.forEach((point, at) =>
-      drawn.push(
-        group({ hover: said(at), door: doors?.[there[at]] }, [
-          dot(...point, 9, "transparent"),
-          dot(...point, radius, stroke),
-        ]),
-      ),
-    );
+    points.forEach((point, at) => {
+      const inside = [dot(...point, 9, "transparent"), dot(...point, radius, stroke)];
+      drawn.push(group({ hover: said(at), door: doors?.[there[at]] }, inside));
+    });
   }
 
-  // 3. The names.
+  // 3. The names. Those of equal ends stand in the order of the lines.
   const named = lines
     .map((line) => ({ ...line, name: line.end ?? line.name }))
     .filter(({ name }) => name);
-  const spaced = spread(
-    named.map((line) => Math.round(y(lastOf(line)))),
-    tall,
-    LINE,
-  ); // equal ends leave the order of the lines
-  named.forEach(({ name, tone }, i) =>
-    drawn.push(
-      words(width - right + 8, spaced[i] + 4, fitting(name, right - 8, TOKEN), {
-        style: `fill:${ink(tone)};font-size:${TOKEN}px`,
-      }),
-    ),
-  );
+  const heights = named.map((line) => Math.round(y(lastOf(line))));
+  const spaced = spread(heights, tall, LINE);
+  named.forEach(({ name, tone }, i) => {
+    const style = `fill:${ink(tone)};font-size:${TOKEN}px`;
+    const shown = fitting(name, right - 8, TOKEN);
+    drawn.push(words(width - right + 8, spaced[i] + 4, shown, { style }));
+  });
   return { drawn, height: tall + 22, middle: (from + to) / 2 };
 }
 
@@ -210,20 +173,19 @@ function placed(line, steps, reach) {
 /** What stands below lines, as [place, text]: the names of as many steps as a *room* has space for. */
 function namesOfSteps(steps, room) {
   const every = Math.ceil((steps.length * Math.max(STEP, 6 + widest(steps, SMALL))) / room);
-  return steps.map((step, i) => [placeOf(i, steps), step]).filter((_, i) => i % every === 0);
+  const all = steps.map((step, i) => [placeOf(i, steps), step]);
+  return all.filter((_, i) => i % every === 0);
 }
 
 /** The same of numbers. */
 function numbersBelow(reach, unit, room) {
   const count = Math.floor(room / Math.max(NUMBER, 16 + widthOf(written(reach, unit), SMALL)));
-  return roundNumbers(0, reach, Math.max(1, Math.min(MOST, count))).map((number) => [
-    number / reach,
-    written(number, unit),
-  ]);
+  const numbers = roundNumbers(0, reach, Math.max(1, Math.min(MOST, count)));
+  return numbers.map((number) => [number / reach, written(number, unit)]);
 }
 
 /** A line as one mark: the pointer finds the nearest of its *points*, and the keyboard the last one. */
-function found({ name }, points, said, from, to) {
+function markOf({ name }, points, said, from, to) {
   const nearest = (place) => {
     let best = 0;
     points.forEach(([x], i) => {

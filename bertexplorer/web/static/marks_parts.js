@@ -74,6 +74,9 @@ export function path(points, attributes) {
   return `<path d="${steps.join("")}" fill="none" ${attributes}/>`;
 }
 
+/** A straight line from one [x, y] to another. */
+export const segment = (from, to, attributes) => path([from, to], attributes);
+
 /** A frame around a place. */
 export function frame(x, y, width, height, thick = 2) {
   const corners = [

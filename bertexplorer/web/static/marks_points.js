@@ -8,6 +8,7 @@ import {
   ink,
   isDark,
   path,
+  segment,
   SMALL,
   tickBelow,
   TOKEN,
@@ -35,21 +36,23 @@ export const numbers = ({ x, y }) => [...x, ...y];
 export function draw(mark, width, { group, beside, y: title }) {
   const all = [mark, ...beside.filter(({ kind }) => kind === "points")];
   const tall = Math.round(Math.min(TALLEST, Math.max(300, FLATTEST * width)));
-  const left =
-    (mark.log ? widest(powersOf(all, 1).map(written), SMALL) + 10 : 0) + (title ? BELOW : 0);
+  let left = 0; // the room for numbers and for the name of the axis
+  if (mark.log) left += widest(powersOf(all, 1).map(written), SMALL) + 10;
+  if (title) left += BELOW;
 
   // 1. Both scales, with room around the outermost points.
   const at = mark.log ? (value) => Math.log10(Math.max(1e-9, value)) : (value) => value;
   const scale = (values, from, to) => {
-    const [low, high] = [least(values), most(values)],
-      room = ROOM * (high - low) || 1;
+    const low = least(values);
+    const high = most(values);
+    const room = ROOM * (high - low) || 1;
     return (value) => from + ((to - from) * (at(value) - low + room)) / (high - low + 2 * room);
   };
-  const across = all.flatMap((one) => one.x).map(at),
-    down = all.flatMap((one) => one.y).map(at);
-  const square = mark.square ? evened(across, down, (width - left) / tall) : [across, down];
-  const x = scale(square[0], left, width),
-    y = scale(square[1], tall, 0);
+  let across = all.flatMap((one) => one.x).map(at);
+  let down = all.flatMap((one) => one.y).map(at);
+  if (mark.square) [across, down] = evened(across, down, (width - left) / tall);
+  const x = scale(across, left, width);
+  const y = scale(down, tall, 0);
   const drawn = mark.log ? grid(all, x, y, { left, width, tall }) : [];
   if (title)
     drawn.push(words(14, tall / 2, fitting(title, tall), { anchor: "middle", turned: -90 }));
@@ -57,13 +60,11 @@ export function draw(mark, width, { group, beside, y: title }) {
   // 2. Lines and points, the first marks on top; very many points are one image.
   for (const one of [...all].reverse()) {
     const places = one.x.map((value, i) => [x(value), y(one.y[i])]);
-    if (one.joined)
-      drawn.push(
-        path(
-          places,
-          `stroke="${colour(one.tone)}" stroke-width="2" stroke-dasharray="${DASHES[one.dash] ?? ""}"`,
-        ),
-      );
+    if (one.joined) {
+      const dashes = DASHES[one.dash] ?? "";
+      const look = `stroke="${colour(one.tone)}" stroke-width="2" stroke-dasharray="${dashes}"`;
+      drawn.push(path(places, look));
+    }
     if (one.size === "none") continue;
     const radius = RADIUS[one.size ?? "usual"];
     if (places.length > MANY) {
@@ -72,30 +73,31 @@ export function draw(mark, width, { group, beside, y: title }) {
     }
     places.forEach(([px, py], i) => {
       const shape = dot(px, py, radiusOf(one, i), fillOf(one, i)) + letterIn(one, i, px, py);
-      const hover = one.hover?.[i] ?? one.names?.[i] ?? "",
-        door = one.doors?.[i];
-      if (hover || door)
-        drawn.push(
-          group({ hover, door }, [dot(px, py, Math.max(9, radius), "transparent"), shape]),
-        );
+      const hover = one.hover?.[i] ?? one.names?.[i] ?? "";
+      const door = one.doors?.[i];
+      const around = dot(px, py, Math.max(9, radius), "transparent"); // easier to reach
+      if (hover || door) drawn.push(group({ hover, door }, [around, shape]));
       else drawn.push(`<g pointer-events="none">${shape}</g>`);
     });
   }
 
   // 3. The names of the chosen points, then the others, where nothing else stands.
-  const named = all
-    .flatMap((one) =>
-      (one.names ?? []).map((name, i) => ({
-        name: fitting(name, NAME, SMALL, one.tokens),
+  const named = [];
+  for (const one of all) {
+    (one.names ?? []).forEach((name, i) => {
+      const written = fitting(name, NAME, SMALL, one.tokens);
+      if (!written) return;
+      named.push({
+        name: written,
         first: i === one.chosen,
         off: radiusOf(one, i),
         tokens: one.tokens,
         place: [x(one.x[i]), y(one.y[i])],
         tone: one.tones?.[i] ?? one.tone,
-      })),
-    )
-    .filter(({ name }) => name)
-    .sort((a, b) => b.first - a.first);
+      });
+    });
+  }
+  named.sort((a, b) => b.first - a.first);
   drawn.push(...placed(named, left, width, tall));
   return { drawn, height: tall + (mark.log ? BELOW : 0), middle: (left + width) / 2 };
 }
@@ -124,8 +126,8 @@ function letterIn(mark, i, x, y) {
 
 /** The numbers of two axes with two more each, so that both have one scale on a drawing *wide* times as wide as high. */
 function evened(across, down, wide) {
-  const [fromX, toX] = [least(across), most(across)],
-    [fromY, toY] = [least(down), most(down)];
+  const [fromX, toX] = [least(across), most(across)];
+  const [fromY, toY] = [least(down), most(down)];
   const side = Math.max((toX - fromX) / wide, toY - fromY);
   const ends = (from, to, length) => [(from + to - length) / 2, (from + to + length) / 2];
   return [ends(fromX, toX, side * wide), ends(fromY, toY, side)];
@@ -141,40 +143,26 @@ const written = (power) => `${Number((10 ** (power + 2)).toPrecision(3))} %`.rep
 
 /** Lines at the powers of ten, with their shares in per cent. */
 function grid(all, x, y, { left, width, tall }) {
-  const lines = [];
+  const parts = [];
   for (const power of powersOf(all, 1)) {
-    const height = y(10 ** power);
-    lines.push(
-      path(
-        [
-          [left, height],
-          [width, height],
-        ],
-        'class="grid"',
-      ),
-    );
-    lines.push(words(left - 6, height + 4, written(power), { anchor: "end", kind: "small" }));
+    const down = y(10 ** power);
+    parts.push(segment([left, down], [width, down], 'class="grid"'));
+    parts.push(words(left - 6, down + 4, written(power), { anchor: "end", kind: "small" }));
   }
   const isNarrow = width - left < TICK * powersOf(all, 1).length;
   for (const power of powersOf(all, isNarrow ? 2 : 1)) {
-    lines.push(
-      path(
-        [
-          [x(10 ** power), 0],
-          [x(10 ** power), tall],
-        ],
-        'class="grid"',
-      ),
-    );
-    lines.push(tickBelow(x(10 ** power), tall + 16, written(power), width));
+    const across = x(10 ** power);
+    parts.push(segment([across, 0], [across, tall], 'class="grid"'));
+    parts.push(tickBelow(across, tall + 16, written(power), width));
   }
-  return lines;
+  return parts;
 }
 
 /** Very many points as one image, in which the pointer finds the nearest. */
 function cloud(mark, places, radius, { width, tall, group }) {
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [2 * width, 2 * tall];
+  canvas.width = 2 * width;
+  canvas.height = 2 * tall;
   const context = penOf(canvas);
   places.forEach(([x, y], i) => {
     context.globalAlpha = mark.opacity?.[i] ?? 1;
@@ -185,11 +173,13 @@ function cloud(mark, places, radius, { width, tall, group }) {
     else context.fill();
   });
   const nearest = (px, py) => {
-    let best = -1,
-      far = NEAR ** 2;
+    let best = -1;
+    let far = NEAR ** 2;
     places.forEach(([x, y], i) => {
       const distance = (x - px * width) ** 2 + (y - py * tall) ** 2;
-      if (distance < far) [best, far] = [i, distance];
+      if (distance >= far) return;
+      best = i;
+      far = distance;
     });
     return { hover: mark.hover?.[best] ?? "", door: mark.doors?.[best] };
   };
@@ -214,35 +204,29 @@ function placed(named, left, width, tall) {
  *  *side*: an index of above, below, to the right and to the left. */
 export function withRoom(named, left, width, tall) {
   const taken = named.map(({ place: [x, y], off }) => [x - off, y - off, x + off, y + off]);
-  const found = [];
+  const isInside = ([from, top, to, bottom]) =>
+    from >= left && to <= width && top >= 0 && bottom <= tall;
+  const isFree = (box) => isInside(box) && !taken.some((other) => overlap(box, other));
+  const result = [];
   for (const one of named) {
-    const {
-        name,
-        place: [x, y],
-        off,
-        tokens,
-      } = one,
-      wide = widthOf(name, TOKEN, tokens) + 4,
-      apart = off + 2;
-    const boxes = [
+    const [x, y] = one.place;
+    const wide = widthOf(one.name, TOKEN, one.tokens) + 4;
+    const apart = one.off + 2;
+    const corners = [
       [x - wide / 2, y - apart - LINE],
       [x - wide / 2, y + apart],
       [x + apart, y - LINE / 2],
       [x - apart - wide, y - LINE / 2],
-    ].map(([from, top]) => [from, top, from + wide, top + LINE]);
-    const isFree = (box) =>
-      box[0] >= left &&
-      box[2] <= width &&
-      box[1] >= 0 &&
-      box[3] <= tall &&
-      taken.every(
-        (other) =>
-          box[2] <= other[0] || other[2] <= box[0] || box[3] <= other[1] || other[3] <= box[1],
-      );
+    ];
+    const boxes = corners.map(([from, top]) => [from, top, from + wide, top + LINE]);
     const side = boxes.findIndex(isFree);
     if (side < 0) continue;
     taken.push(boxes[side]);
-    found.push([one, boxes[side], side]);
+    result.push([one, boxes[side], side]);
   }
-  return found;
+  return result;
 }
+
+/** Whether two boxes, [left, top, right, bottom], have a place in common. */
+const overlap = (one, other) =>
+  one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];

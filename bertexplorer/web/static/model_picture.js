@@ -126,9 +126,10 @@ function part(name, { says, door }, ...children) {
   return group;
 }
 
+/** Let a pointer and keys go from part to part, and from token to token. */
 function listen(svg, data, jump) {
-  const parts = [...svg.querySelectorAll(".part")],
-    rows = data.tokens.length;
+  const parts = [...svg.querySelectorAll(".part")];
+  const rows = data.tokens.length;
   let row = data.highlighted;
   const current = () => parts.indexOf(document.activeElement?.closest?.(".part"));
   const walk = (to) => {
@@ -215,8 +216,8 @@ function within(words, size, room) {
 
 /** A heading; one that is too wide for its *room* ends at its comma, or is drawn narrower. */
 function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
-  const whole = `${number} · ${words}`,
-    line = widthOf(whole, size) > room ? whole.split(",")[0] : whole;
+  const whole = `${number} · ${words}`;
+  const line = widthOf(whole, size) > room ? whole.split(",")[0] : whole;
   return write(x, y, line, { "font-weight": 700, "font-size": size, ...within(line, size, room) });
 }
 const middle = (data, top, row) => top + data.row * (row + 0.5);
@@ -289,14 +290,14 @@ function ribbons({ weights, link }, data, left, right, top) {
 
 /** All heads of the open layer as small pictures, each a door, in lines of *width* pixels. */
 function heads({ heads: all, layers, open, colours }, x, y, width, size) {
-  const { number, attention } = layers[open],
-    most = Math.max(1, Math.floor(width / (size + 6)));
+  const { number, attention, head: named } = layers[open];
+  const inLine = Math.max(1, Math.floor(width / (size + 6)));
   return all.map((weights, i) => {
-    const left = x + (i % most) * (size + 6),
-      top = y + Math.floor(i / most) * (size + 20),
-      name = `${number}·${i + 1}`;
-    const door = { ...attention.door, set: { ...attention.door.set, head: i + 1 } },
-      main = i + 1 === layers[open].head;
+    const left = x + (i % inLine) * (size + 6);
+    const top = y + Math.floor(i / inLine) * (size + 20);
+    const name = `${number}·${i + 1}`;
+    const door = { ...attention.door, set: { ...attention.door.set, head: i + 1 } };
+    const main = i + 1 === named; // the one that the caption names
     return part(
       "tile",
       { says: `Head ${name}. Press to see it alone.`, door },
@@ -365,17 +366,19 @@ function bars({ end }, x, y, width, compact = false) {
 
 /** One screen: the parts from left to right, and below them the open layer in detail. */
 function sideBySide(svg, data, width) {
-  const { tokens, layers, open, pieces, end } = data,
-    rows = tokens.length + (data.others > 0),
-    foot = TOP + data.row * rows;
+  // 1. Where the parts begin and end.
+  const { tokens, layers, open, pieces, end } = data;
+  const rows = tokens.length + (data.others > 0);
+  const foot = TOP + data.row * rows;
   const compact = width < USUAL_FROM;
   const { label, stage, pitch, bars: room, heading: size } = compact ? COMPACT : USUAL;
-  const start = label + 18,
-    next = start + data.vectors.stages.length * pitch + 10,
-    last = width - room,
-    shown = last - 16 - next;
-  const wide = layers.length === 1 ? shown : Math.max(LEAST_OPEN, Math.min(0.34 * shown, 360));
-  const each = (shown - wide) / Math.max(1, layers.length - 1);
+  const start = label + 18; // of the vectors
+  const next = start + data.vectors.stages.length * pitch + 10; // of the layers
+  const last = width - room; // of the answers
+  const shown = last - 16 - next;
+  const wide = layers.length === 1 ? shown : Math.max(LEAST_OPEN, Math.min(0.34 * shown, 360)); // the open layer
+  const each = (shown - wide) / Math.max(1, layers.length - 1); // the others
+  // 2. The tokens and their vectors.
   svg.append(
     ...tokens.map((_, row) =>
       make("rect", {
@@ -409,6 +412,7 @@ function sideBySide(svg, data, width) {
       ...vectors(data, start, TOP, pitch, stage),
     ),
   );
+  // 3. The layers.
   svg.append(
     heading(next, 16, 3, layerCount(layers), size, last - next - APART),
     write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }),
@@ -419,12 +423,13 @@ function sideBySide(svg, data, width) {
     svg.append(column(layer, data, x, here, foot, i === open, each));
     x += here;
   });
-  svg.append(
-    ...[
-      "strips: numbers of its vector,",
-      "blue above 0, orange below;",
-      "orange line: the strongest link",
-    ].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })),
+  const key = [
+    "strips: numbers of its vector,",
+    "blue above 0, orange below;",
+    "orange line: the strongest link",
+  ];
+  key.forEach((line, i) =>
+    svg.append(write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })),
   );
   if (layers.some(({ answer }) => answer)) {
     const style = { fill: QUIET, "text-anchor": "end", "font-size": 12 };
@@ -433,6 +438,7 @@ function sideBySide(svg, data, width) {
       write(next - 8, foot + 34, "each layer", style),
     );
   }
+  // 4. The answers, and below all the open layer in detail.
   svg.append(
     part(
       "end",
@@ -490,8 +496,8 @@ function column(layer, data, x, width, foot, open, each) {
     }),
   );
   if (answer && width >= ROOM) {
-    const middle = x + width / 2,
-      isLow = layer.number % 2 === 0; // tokens, and shares in narrow layers, are on two lines by turns
+    const middle = x + width / 2;
+    const isLow = layer.number % 2 === 0; // tokens, and shares in narrow layers, are on two lines by turns
     body.push(
       write(
         middle,
@@ -547,10 +553,10 @@ function detail(svg, data, y, width) {
 
 /** A phone: the parts one below the other, one layer open. */
 function stacked(svg, data, width) {
-  const { tokens, layers, open, pieces, end } = data,
-    rows = tokens.length + (data.others > 0);
-  const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length),
-    foot = 24 + TOP + data.row * rows;
+  const { tokens, layers, open, pieces, end } = data;
+  const rows = tokens.length + (data.others > 0);
+  const foot = 24 + TOP + data.row * rows;
+  const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length);
   svg.append(
     part(
       "pieces",
@@ -590,6 +596,7 @@ function stacked(svg, data, width) {
   return { height: y + 70 + 38 * end.bars.length };
 }
 
+/** A layer of the narrow picture that is closed: its number and the answer after it. Returns where it ends. */
 function folded(svg, { number, answer }, y, width) {
   const says = `Layer ${number}. Press to open it.`;
   svg.append(
@@ -608,6 +615,7 @@ function folded(svg, { number, answer }, y, width) {
   return y + 44;
 }
 
+/** The open layer of the narrow picture. Returns where it ends. */
 function unfolded(svg, data, layer, y, width) {
   const top = y + 34;
   const foot = top + data.row * (data.tokens.length + (data.others > 0));

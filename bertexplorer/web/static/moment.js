@@ -90,13 +90,14 @@ class Moment extends HTMLElement {
   /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not
    *  fetched. */
   #move(released) {
-    const chosen = this.#series[this.slider.value],
-      size = chosen[2];
-    this.label.textContent =
-      step(chosen) +
-      (size ? `, ${Math.round(size)} MB to download${this.keys ? ", with Enter" : ""}` : "");
-    if (released === Boolean(size))
-      this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
+    const chosen = this.#series[this.slider.value];
+    const [name, , megabytes] = chosen;
+    let words = step(chosen);
+    if (megabytes) words += `, ${Math.round(megabytes)} MB to download`;
+    if (megabytes && this.keys) words += ", with Enter";
+    this.label.textContent = words;
+    if (released === Boolean(megabytes))
+      this.dispatchEvent(new CustomEvent(megabytes ? "fetch" : "move", { detail: name }));
   }
 }
 customElements.define("bx-moment", Moment);

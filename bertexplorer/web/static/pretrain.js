@@ -19,12 +19,12 @@ const PARK =
   "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees.";
 const TEXT_NOTE =
   "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line between documents.";
-const percent = (share) =>
-  share === null || share === undefined
-    ? ""
-    : share > 0 && share < 0.001
-      ? "< 0.1 %"
-      : `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`;
+/** A *share* in per cent, "" for none. */
+function percent(share) {
+  if (share === null || share === undefined) return "";
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  return `${(100 * share).toPrecision(share < 0.1 ? 2 : 3)} %`;
+}
 
 class Pretrain extends RunsPage {
   /** @type {Record<string, any>} */
@@ -238,31 +238,39 @@ class Pretrain extends RunsPage {
     if (!trials.some(({ id }) => id && id === this.chosen))
       this.select(trials.find(({ id }) => id)?.id ?? "");
     this.list.draw(trials, deleted, this.chosen);
-    const found = this.chosen && (await ask(`trials/${this.chosen}`).catch(() => null));
-    if (found === "" || found?.status === 200) this.#report(found ? found.answer : null);
+    if (!this.chosen) {
+      this.#report(null);
+      return;
+    }
+    const reply = await ask(`trials/${this.chosen}`).catch(() => null); // it is asked for again
+    if (reply?.status === 200) this.#report(reply.answer);
   }
 
-  /** @param {Partial<TrialReport> | null} found */
-  #report(found) {
-    const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = found ?? {};
+  /** Show an experiment: its runs, what was measured, and its curves; null for none.
+   *  @param {Partial<TrialReport> | null} report */
+  #report(report) {
+    const { can = [], arms = [], verdicts = [], chart = null, said = "", note = "" } = report ?? {};
     offerActions(this.actions, can);
-    const measured = arms
-      .filter((arm) => arm.measured.tokens !== undefined)
-      .map(({ name, run, measured: { tokens, ...shares } }) => ({
-        run: name,
-        ...Object.fromEntries(
-          Object.entries(shares).map(([what, share]) => [what, percent(share)]),
-        ),
-        step: run.step,
-        tokens: `${((tokens ?? 0) / 1e6).toFixed(1)} M`,
-      }));
-    this.summary.replaceChildren(
-      ...(arms.length ? [h("ul", { class: "runs arms" }, arms.map(armEntry))] : []),
-      ...(verdicts.length
-        ? [h("p", { class: "summary", role: "status" }, verdicts.join(" "))]
-        : []),
-      table(measured) ?? "",
-    );
+    /** @type {Record<string, any>[]} */
+    const measured = [];
+    for (const {
+      name,
+      run,
+      measured: { tokens, ...shares },
+    } of arms) {
+      if (tokens === undefined) continue;
+      /** @type {Record<string, any>} */
+      const row = { run: name };
+      for (const [what, share] of Object.entries(shares)) row[what] = percent(share);
+      row.step = run.step;
+      row.tokens = `${((tokens ?? 0) / 1e6).toFixed(1)} M`;
+      measured.push(row);
+    }
+    const parts = [];
+    if (arms.length) parts.push(h("ul", { class: "runs arms" }, arms.map(armEntry)));
+    if (verdicts.length)
+      parts.push(h("p", { class: "summary", role: "status" }, verdicts.join(" ")));
+    this.summary.replaceChildren(...parts, table(measured) ?? "");
     this.figure.hidden = !chart;
     if (chart) this.figure.show(chart, said).catch(() => {});
     this.caption.hidden = !said;
@@ -297,43 +305,27 @@ function armEntry({ name, run }) {
 
 /** Links to the views about pretraining. *snapshot*: of a training to watch, if one is at hand. */
 function doors(snapshot) {
-  const links = [
-    ["Masking", "Which words are hidden, and what replaces them", { view: "masking", text: PARK }],
-    [
-      "Pairs",
-      "True and random next sentences, as they are drawn",
-      { view: "sentence-pairs", text: PARK },
-    ],
-    ...(snapshot
-      ? [
-          [
-            "Watch it learn",
-            "A small BERT from random weights to its end, with a slider",
-            {
-              view: "fill-mask",
-              text: "They live in the United [MASK] of America.",
-              checkpoint: snapshot,
-            },
-          ],
-        ]
-      : []),
-  ];
-  return h(
-    "ul",
-    { class: "doors" },
-    links.map(([title, what, query]) =>
-      h(
-        "li",
-        {},
-        h(
-          "a",
-          { href: `./?${new URLSearchParams(query)}` },
-          h("b", {}, title),
-          h("span", {}, what),
-        ),
-      ),
-    ),
-  );
+  const list = h("ul", { class: "doors" });
+  const add = (title, what, query) => {
+    const href = `./?${new URLSearchParams(query)}`;
+    list.append(h("li", {}, h("a", { href }, h("b", {}, title), h("span", {}, what))));
+  };
+  add("Masking", "Which words are hidden, and what replaces them", {
+    view: "masking",
+    text: PARK,
+  });
+  add("Pairs", "True and random next sentences, as they are drawn", {
+    view: "sentence-pairs",
+    text: PARK,
+  });
+  if (snapshot) {
+    add("Watch it learn", "A small BERT from random weights to its end, with a slider", {
+      view: "fill-mask",
+      text: "They live in the United [MASK] of America.",
+      checkpoint: snapshot,
+    });
+  }
+  return list;
 }
 
 /** A row of published numbers as it is printed. */

@@ -4,6 +4,7 @@ import { unanswered } from "./backend.js";
 import { ATTEMPTS, BUTTONS, verdict } from "./grading.js";
 import { en, h, render } from "./kit.js";
 import { readNumber } from "./number.js";
+import { sum } from "./numbers.js";
 import { fieldsOf } from "./question_fields.js";
 
 const FIRST = new Set(["find", "click"]); // questions whose view comes first
@@ -93,12 +94,11 @@ class Question extends HTMLElement {
   }
 
   #updateRest() {
-    const left = 100 - this.#points().reduce((sum, one) => sum + one, 0);
-    this.rest.textContent = left
-      ? left > 0
-        ? `${left} points left.`
-        : `${-left} points too many.`
-      : "All 100 points are shared out.";
+    const left = 100 - sum(this.#points());
+    let words = "All 100 points are shared out.";
+    if (left > 0) words = `${left} points left.`;
+    if (left < 0) words = `${-left} points too many.`;
+    this.rest.textContent = words;
   }
 
   #points() {
@@ -134,9 +134,10 @@ class Question extends HTMLElement {
       this.#showError("Choose one first.");
       return;
     }
-    const attempt = (this.record.attempt ?? 0) + 1,
-      request = { answer, attempt },
-      focused = document.activeElement;
+    const attempt = (this.record.attempt ?? 0) + 1;
+    const request = { answer, attempt };
+    /** @type {any} */
+    const focused = document.activeElement;
     if (this.block.kind === "find") request.state = this.reveal().state.now;
     this.button.disabled = true;
     const waiting = setTimeout(
@@ -150,17 +151,15 @@ class Question extends HTMLElement {
       this.#showError(said.detail);
       return;
     }
-    this.record = {
-      answer,
-      attempt,
-      said,
-      ...(request.state && { link: this.reveal().state.link }),
-    };
+    this.record = { answer, attempt, said };
+    if (request.state) this.record.link = this.reveal().state.link;
     this.#saveRecord();
     this.#showFeedback();
     // a disabled field loses the focus
-    if (this.contains(focused))
-      (this.button.hidden && !focused?.closest("bx-view") ? this.feedback : focused)?.focus();
+    if (!this.contains(focused)) return;
+    const isDisabled = this.button.hidden && !focused?.closest("bx-view");
+    if (isDisabled) this.feedback.focus();
+    else focused?.focus();
   }
 
   #saveRecord() {
@@ -173,12 +172,13 @@ class Question extends HTMLElement {
 
   /** Show the feedback of the record. */
   #showFeedback() {
-    const { kind, choices } = this.block,
-      { answer, attempt, said } = this.record;
+    const { kind, choices } = this.block;
+    const { answer, attempt, said } = this.record;
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
-    const lines = [],
-      judged = verdict(kind, said);
+    // 1. The verdict, what was found, and the answer.
+    const judged = verdict(kind, said);
+    const lines = [];
     if (kind === "predict")
       lines.push(h("p", {}, en("span", {}, judged), h("strong", {}, render(said.answer))));
     else if (judged) lines.push(en("p", { class: "verdict" }, judged));
@@ -228,6 +228,7 @@ class Question extends HTMLElement {
     if (!said.done && kind !== "find")
       lines.push(en("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
     this.feedback.replaceChildren(...lines);
+    // 2. A question that is done takes no other answer, and shows its view.
     if (!said.done) return;
     this.classList.add("done");
     if (kind !== "find") {
@@ -263,7 +264,8 @@ customElements.define("bx-question", Question);
 /** A typed number as the question takes it: in per cent, where *key*, the answer shown, is. */
 function asTyped(typed, key) {
   if (!String(key).endsWith("%")) return typed;
-  return `${Math.round(10_000 * (readNumber(typed, parseFloat(key) / 100, true) ?? NaN)) / 100} %`;
+  const share = readNumber(typed, parseFloat(key) / 100, true) ?? NaN;
+  return `${Math.round(10_000 * share) / 100} %`;
 }
 
 /** Two bars for each choice: the learner's points, and the checkpoint's share. */
@@ -271,16 +273,9 @@ function shares(choices, points, values) {
   const bar = (who, share) => {
     const element = h("span", { class: `bar ${who}` });
     element.style.setProperty("--share", share);
-    return h(
-      "span",
-      { class: "track" },
-      element,
-      h(
-        "span",
-        { class: "value" },
-        `${who === "mine" ? "You" : "BERT"} ${Math.round(100 * share)} %`,
-      ),
-    );
+    const name = who === "mine" ? "You" : "BERT";
+    const value = h("span", { class: "value" }, `${name} ${Math.round(100 * share)} %`);
+    return h("span", { class: "track" }, element, value);
   };
   return h(
     "ul",

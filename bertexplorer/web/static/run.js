@@ -15,6 +15,7 @@ const LONGEST_MS = 8000; // between two attempts to follow a run on a server tha
 const EXPORT_NOTE =
   "ZIP: the folder that transformers loads, with its model card, settings and metrics. ONNX: the encoder and its head for onnxruntime; of a run that learned vectors, the encoder alone.";
 const MAX_SHARES = 10; // labels of an answer
+const MAX_ROWS = 50; // of a list in it
 
 class Run extends HTMLElement {
   /** @type {HTMLElement[]} */
@@ -269,24 +270,16 @@ class Run extends HTMLElement {
   }
 
   #advise(advice) {
-    const again = () => this.#act("again", { settings: advice.settings });
-    this.advice.replaceChildren(
-      ...(advice
-        ? [
-            h(
-              "p",
-              { class: "message busy", role: "status" },
-              advice.said,
-              " ",
-              h(
-                "button",
-                { type: "button", onclick: again },
-                `Run again with ${advice.settings.epochs} epochs`,
-              ),
-            ),
-          ]
-        : []),
-    );
+    if (!advice) {
+      this.advice.replaceChildren();
+      return;
+    }
+    const { said, settings } = advice;
+    const onclick = () => this.#act("again", { settings });
+    const label = `Run again with ${settings.epochs} epochs`;
+    const button = h("button", { type: "button", onclick }, label);
+    const look = { class: "message busy", role: "status" };
+    this.advice.replaceChildren(h("p", look, said, " ", button));
   }
 
   /** The other seeds, the runs to draw over this one, and what differs.
@@ -370,8 +363,9 @@ class Run extends HTMLElement {
     const id = this.dataset.run;
     const { status, answer } = await ask(`runs/${id}/${path}`, { body, tell }).catch(unanswered);
     if (id !== this.dataset.run) return undefined;
-    this.message.replaceChildren(...(status < 200 || status > 299 ? message(answer.detail) : []));
-    return status >= 200 && status <= 299 ? answer : undefined;
+    const isGood = status >= 200 && status <= 299;
+    this.message.replaceChildren(...(isGood ? [] : message(answer.detail)));
+    return isGood ? answer : undefined;
   }
 
   async #act(name, more = {}) {
@@ -445,27 +439,22 @@ class Run extends HTMLElement {
 
   /** Which training rows are behind an answer, or look wrong. */
   async #trace(what, body) {
-    const tell = ({ done, place }) =>
-      this.taught.replaceChildren(
-        ...message(
-          done === undefined
-            ? `Waiting: number ${place} in line…`
-            : `Reading the training rows: ${Math.round(100 * done)} %…`,
-          "busy",
-        ),
-      );
-    this.taught.replaceChildren(...message("Reading the training rows…", "busy"));
-    const found = await this.#post(what, body, tell);
-    this.taught.replaceChildren(
-      ...(found
-        ? [
-            h("h3", { dir: "auto" }, found.title),
-            h("p", { class: "note", dir: "auto" }, found.note),
-            found.said ? h("p", { class: "summary" }, found.said) : "",
-            ...found.tables.flatMap((one) => section(one, "h4")),
-          ]
-        : []),
-    );
+    const say = (words) => this.taught.replaceChildren(...message(words, "busy"));
+    const tell = ({ done, place }) => {
+      if (done === undefined) say(`Waiting: number ${place} in line…`);
+      else say(`Reading the training rows: ${Math.round(100 * done)} %…`);
+    };
+    say("Reading the training rows…");
+    const traced = await this.#post(what, body, tell);
+    if (!traced) {
+      this.taught.replaceChildren();
+      return;
+    }
+    const { title, note, said, tables } = traced;
+    const parts = [h("h3", { dir: "auto" }, title), h("p", { class: "note", dir: "auto" }, note)];
+    if (said) parts.push(h("p", { class: "summary" }, said));
+    parts.push(...tables.flatMap((one) => section(one, "h4")));
+    this.taught.replaceChildren(...parts);
   }
 
   /** The rows of a cell of the confusion matrix. */
@@ -511,33 +500,29 @@ customElements.define("bx-run", Run);
 
 /** The answer of a checkpoint to a new row: labels as shares, anything else as tables. */
 function answered(answer) {
-  if (!Array.isArray(answer.labels)) {
-    const lists = Object.entries(answer).filter(
-      ([, value]) => Array.isArray(value) && value.length,
-    );
-    const rest = Object.fromEntries(
-      Object.entries(answer).filter(([, value]) => !Array.isArray(value)),
-    );
-    const rows = (value) =>
-      value.slice(0, 50).map((one) => (typeof one === "object" ? one : { answer: one }));
-    return [
-      Object.keys(rest).length ? table([rest]) : "",
-      ...lists.flatMap(([name, value]) => [
-        h("h3", {}, name.replaceAll("_", " ")),
-        table(rows(value)) ?? "",
-      ]),
-    ];
+  if (Array.isArray(answer.labels)) {
+    const bars = answer.labels.slice(0, MAX_SHARES).map(({ label, probability }) => {
+      const share = (100 * probability).toFixed(1);
+      const bar = h("span", { class: "share" });
+      bar.style.setProperty("--p", `${share}%`);
+      return h("li", {}, bar, h("b", { dir: "auto" }, label), h("span", {}, `${share} %`));
+    });
+    return [h("ul", { class: "shares" }, bars)];
   }
-  return [
-    h(
-      "ul",
-      { class: "shares" },
-      answer.labels.slice(0, MAX_SHARES).map(({ label, probability }) => {
-        const share = (100 * probability).toFixed(1),
-          bar = h("span", { class: "share" });
-        bar.style.setProperty("--p", `${share}%`);
-        return h("li", {}, bar, h("b", { dir: "auto" }, label), h("span", {}, `${share} %`));
-      }),
-    ),
-  ];
+  /** @type {Record<string, any>} */
+  const single = {}; // what is no list
+  const parts = [];
+  for (const [name, value] of Object.entries(answer)) {
+    if (!Array.isArray(value)) {
+      single[name] = value;
+      continue;
+    }
+    if (!value.length) continue;
+    const rows = value
+      .slice(0, MAX_ROWS)
+      .map((one) => (typeof one === "object" ? one : { answer: one }));
+    parts.push(h("h3", {}, name.replaceAll("_", " ")), table(rows) ?? "");
+  }
+  if (Object.keys(single).length) parts.unshift(table([single]));
+  return parts;
 }

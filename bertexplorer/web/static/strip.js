@@ -39,17 +39,17 @@ class TokenStrip extends HTMLElement {
       [...this.querySelectorAll(".chip")].forEach((one, i) => this.#dress(one, strip.chips[i]));
     else this.box.replaceChildren(...this.#words(strip.chips));
     this.#shape = shape;
-    const chips = this.#chips(),
-      chip = chips[Math.min(this.#focused, chips.length - 1)];
+    const chips = this.#chips();
+    const chip = chips[Math.min(this.#focused, chips.length - 1)];
     if (chip) chip.tabIndex = 0;
     if (had) chip?.focus({ preventScroll: true });
-    if (!chips.length && this.box.scrollHeight > this.box.clientHeight)
-      this.box.tabIndex = 0; // so that keys can scroll it
+    const onlyScrolls = !chips.length && this.box.scrollHeight > this.box.clientHeight;
+    if (onlyScrolls)
+      this.box.tabIndex = 0; // so that keys can do that
     else this.box.removeAttribute("tabindex");
-    this.below.replaceChildren(
-      ...(strip.hint ? [h("p", { class: "hint" }, strip.hint)] : []),
-      ...strip.notes.map((note) => h("p", { class: "note" }, note)),
-    );
+    const lines = strip.notes.map((note) => h("p", { class: "note" }, note));
+    if (strip.hint) lines.unshift(h("p", { class: "hint" }, strip.hint));
+    this.below.replaceChildren(...lines);
   }
 
   /** The words of *texts* until the answer has their tokens, so that what stands below does not move then. */
@@ -63,13 +63,13 @@ class TokenStrip extends HTMLElement {
       span: "",
       colour: null,
     });
-    const words = texts.map((text, side) =>
-      (text.match(/\[MASK\]|[\p{L}\p{M}\p{N}]+|[^\s]/gu) ?? []).map((word) => chip(word, side)),
-    );
-    const chips = [
-      chip("[CLS]", 0, true),
-      ...words.flatMap((some, side) => [...some, chip("[SEP]", side, true)]),
-    ];
+    /** @type {any[]} */
+    const chips = [chip("[CLS]", 0, true)];
+    texts.forEach((text, side) => {
+      const words = text.match(/\[MASK\]|[\p{L}\p{M}\p{N}]+|[^\s]/gu) ?? [];
+      for (const word of words) chips.push(chip(word, side));
+      chips.push(chip("[SEP]", side, true));
+    });
     this.show({ press: "", label: "Tokens", hint: press && "\u00a0", notes: [], chips });
   }
 
@@ -85,17 +85,13 @@ class TokenStrip extends HTMLElement {
 
   /** The lines above a saved figure: the text with its hidden words, or the picked words. */
   get words() {
-    const { press, chips } = this.#strip,
-      labels = (which) =>
-        chips
-          .filter(which)
-          .map((chip) => chip.label)
-          .join(" ");
-    const hides = press === "hide" && chips.some((chip) => chip.masked && !chip.typed);
-    const picked = press === "pick" ? labels((chip) => chip.on) : "";
-    return [hides && `Read as: ${labels(() => true)}`, picked && `Picked: ${picked}`].filter(
-      Boolean,
-    );
+    const { press, chips } = this.#strip;
+    const labels = (some) => some.map((chip) => chip.label).join(" ");
+    const isHidden = (chip) => chip.masked && !chip.typed;
+    if (press === "hide" && chips.some(isHidden)) return [`Read as: ${labels(chips)}`];
+    const picked = chips.filter((chip) => chip.on);
+    if (press === "pick" && labels(picked)) return [`Picked: ${labels(picked)}`];
+    return [];
   }
 
   #chips() {
@@ -105,50 +101,38 @@ class TokenStrip extends HTMLElement {
   #words(chips) {
     const out = [];
     chips.forEach((chip, i) => {
-      const element = this.#chip(chip);
-      const joins =
-        chip.word >= 0 &&
-        i > 0 &&
-        chips[i - 1].word === chip.word &&
-        chips[i - 1].side === chip.side;
-      if (joins) out.at(-1).append(element);
-      else
-        out.push(
-          chip.word >= 0 ? h("span", { class: `word side-${chip.side}` }, element) : element,
-        );
-      if (chip.cut)
-        out.push(
-          h("span", { class: "cut" }, `cut here: ${chip.cut.toLocaleString("en")} tokens left out`),
-        );
+      const element = this.#dress(chip.span ? h("button", { type: "button" }) : h("span"), chip);
+      const before = chips[i - 1];
+      const isInWord = chip.word >= 0;
+      const continues = isInWord && before?.word === chip.word && before.side === chip.side;
+      if (continues) out.at(-1).append(element);
+      else if (isInWord) out.push(h("span", { class: `word side-${chip.side}` }, element));
+      else out.push(element);
+      if (chip.cut) {
+        const words = `cut here: ${chip.cut.toLocaleString("en")} tokens left out`;
+        out.push(h("span", { class: "cut" }, words));
+      }
     });
     return out;
   }
 
-  #chip(chip) {
-    return this.#dress(h(chip.span ? "button" : "span", chip.span ? { type: "button" } : {}), chip);
-  }
-
+  /** *element* as *chip* looks: only what differs is set. */
   #dress(element, chip) {
-    const picks = this.#strip.press === "pick",
-      size = Math.abs(chip.colour || 0),
-      tinted = chip.colour !== null;
+    const tinted = chip.colour !== null;
     const classes = {
       special: chip.special,
       more: chip.more,
       masked: chip.masked,
-      picked: picks && chip.on,
+      picked: chip.on && this.#strip.press === "pick",
       tinted,
       against: chip.colour < 0,
     };
-    const className = [
-      "chip",
-      `side-${chip.side}`,
-      ...Object.keys(classes).filter((name) => classes[name]),
-    ].join(" ");
+    const names = Object.keys(classes).filter((name) => classes[name]);
+    const className = ["chip", `side-${chip.side}`, ...names].join(" ");
     if (element.className !== className) element.className = className;
     if (element.title !== chip.title) element.title = chip.title;
     if (element.textContent !== chip.label) element.textContent = chip.label;
-    if (tinted) element.style.setProperty("--p", size);
+    if (tinted) element.style.setProperty("--p", Math.abs(chip.colour || 0));
     if (chip.span) {
       element.tabIndex = -1;
       element.setAttribute("aria-pressed", String(chip.on));
@@ -158,31 +142,28 @@ class TokenStrip extends HTMLElement {
   }
 
   #press(chip, several) {
-    const on = (one) => one.getAttribute("aria-pressed") === "true",
-      span = chip.dataset.span;
-    if (this.#strip.press === "hide" && chip.dataset.typed === "1") {
+    const picking = this.#strip.press === "pick";
+    const isOn = (one) => one.getAttribute("aria-pressed") === "true";
+    const isTyped = (one) => one.dataset.typed === "1"; // a [MASK] of the text, which no press has hidden
+    const { span } = chip.dataset;
+    if (isTyped(chip) && this.#strip.press === "hide") {
       this.#fire({ fill: span });
       return;
     }
-    const pressed = this.#chips().filter(
-      (one) => (on(one) && one.dataset.typed === "0") || (on(one) && this.#strip.press === "pick"),
-    );
-    const others =
-      this.#strip.press === "pick" && !several
-        ? []
-        : pressed.map((one) => one.dataset.span).filter((one) => one !== span);
-    const spans = on(chip) ? others : [...others, span];
+    // 1. The spans after this press. One that is picked takes the place of the others, unless several are.
+    const pressed = this.#chips().filter((one) => isOn(one) && (picking || !isTyped(one)));
+    let spans = pressed.map((one) => one.dataset.span).filter((one) => one !== span);
+    if (picking && !several) spans = [];
+    if (!isOn(chip)) spans.push(span);
+    // 2. Until the answer arrives, the chips show the requested state.
     for (const one of this.#chips()) {
-      // until the answer arrives, the chips show the requested state
-      const pressed =
-        spans.includes(one.dataset.span) ||
-        (one.dataset.typed === "1" && this.#strip.press === "hide");
-      if (pressed !== on(one)) {
-        one.setAttribute("aria-pressed", String(pressed));
+      const willBeOn = spans.includes(one.dataset.span) || (isTyped(one) && !picking);
+      if (willBeOn !== isOn(one)) {
+        one.setAttribute("aria-pressed", String(willBeOn));
         one.classList.add("pending");
       }
     }
-    this.#fire({ [this.#strip.press === "pick" ? "picked" : "hidden"]: spans.join(",") });
+    this.#fire({ [picking ? "picked" : "hidden"]: spans.join(",") });
   }
 
   #fire(detail) {

@@ -26,8 +26,8 @@ export class Answers {
 
   /** {status, answer} to the *body* of a question, as `parse_request` of the server reads it. */
   async view(body) {
-    const { state, notice } = await this.read(body),
-      view = this.schema.views[state.view];
+    const { state, notice } = await this.read(body);
+    const view = this.schema.views[state.view];
     const out = { state, notice, checkpoint: this.bert.card };
     let encoding = null;
     try {
@@ -36,8 +36,8 @@ export class Answers {
       const started = performance.now();
       const result = await this.result(state);
       const took = performance.now() - started;
-      const colours = module.colours?.(result) ?? {},
-        figure = await module.draw(result);
+      const colours = module.colours?.(result) ?? {};
+      const figure = await module.draw(result);
       out.strip = encoding && strip(this.bert, encoding, view.press, colours);
       Object.assign(out, { said: module.say(result), receipt: this.receipt(took), figure });
       if (state.against) out.beside = await this.beside(state, module);
@@ -46,36 +46,26 @@ export class Answers {
       if (error instanceof Stopped) throw error;
       if (!(error instanceof Refusal)) console.error(error);
       out.strip = encoding && strip(this.bert, encoding, view.press, {});
-      const detail =
-        error instanceof Refusal
-          ? error.message
-          : `This view failed (${error.message}). Reload the page, or change the text.`;
-      return {
-        status: 422,
-        answer: {
-          ...out,
-          title: "Invalid request",
-          detail,
-          ...(error.missing && { missing: error.missing }),
-        },
-      };
+      out.title = "Invalid request";
+      out.detail = `This view failed (${error.message}). Reload the page, or change the text.`;
+      if (error instanceof Refusal) out.detail = error.message;
+      if (error.missing) out.missing = error.missing;
+      return { status: 422, answer: out };
     }
   }
 
   /** The rows of a state, with those of the other text if it is compared. */
   async rows(body) {
-    const { state } = await this.read(body),
-      module = await this.module(state.view);
-    const sides = [
-        state,
-        ...(state.against === "another text" && state.other.trim() ? [other(state)] : []),
-      ],
-      out = [];
-    for (const side of sides) {
+    const { state } = await this.read(body);
+    const module = await this.module(state.view);
+    const isCompared = state.against === "another text" && state.other.trim();
+    if (!isCompared) return { state, rows: [...module.rows(await this.result(state))] };
+    const rows = [];
+    for (const side of [state, other(state)]) {
       for (const row of module.rows(await this.result(side)))
-        out.push(sides.length > 1 ? { side: side.text, ...row } : row);
+        rows.push({ side: side.text, ...row });
     }
-    return { state, rows: out };
+    return { state, rows };
   }
 
   receipt(took) {
@@ -193,13 +183,12 @@ export class Answers {
 
   /** Those of *options* that this site has. */
   known(view, options = {}) {
-    const has = Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one]));
-    return Object.fromEntries(
-      Object.entries(options).filter(
-        ([name, value]) =>
-          name in has && (!has[name].choices.length || has[name].choices.includes(value)),
-      ),
-    );
+    const settings = new Map(this.schema.views[view].settings.map((one) => [one.name, one]));
+    const isKnown = ([name, value]) => {
+      const setting = settings.get(name);
+      return setting && (!setting.choices.length || setting.choices.includes(value));
+    };
+    return Object.fromEntries(Object.entries(options).filter(isKnown));
   }
 
   defaults(view) {
@@ -230,12 +219,11 @@ export class Answers {
   }
 
   checked(state) {
-    return Object.fromEntries(
-      this.schema.views[state.view].settings.map((one) => [
-        one.name,
-        check(one, state.options[one.name] ?? one.default),
-      ]),
-    );
+    /** @type {Record<string, any>} */
+    const options = {};
+    for (const one of this.schema.views[state.view].settings)
+      options[one.name] = check(one, state.options[one.name] ?? one.default);
+    return options;
   }
 
   /** The state after an edit of its texts. Words stay hidden or picked if they are still there. */
@@ -295,24 +283,23 @@ const asText = ({ text, pair, hidden, picked }) => ({
   picked: readSpans(picked),
 });
 
+const KINDS = { int: "a whole number", float: "a number", bool: "yes or no", str: "text" };
+const SWITCHES = { true: true, yes: true, 1: true, false: false, no: false, 0: false };
 const NUMBERS = { int: /^[-+]?\d+$/, float: /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i };
 
 /** *value* as a setting takes it.
  *  @param {Pick<Setting, "label" | "kind" | "choices" | "low" | "high">} setting */
 export function check({ label, kind, choices, low, high }, value) {
-  const wanted = choices.length
-    ? `one of ${choices.join(", ")}`
-    : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind] +
-      (low !== null && high !== null ? ` from ${low} to ${high}` : "");
+  let wanted = KINDS[kind];
+  if (low !== null && high !== null) wanted += ` from ${low} to ${high}`;
+  if (choices.length) wanted = `one of ${choices.join(", ")}`;
   const refuse = (given = `'${String(value).slice(0, 60)}'`) => {
     throw new Refusal(`${label}: got ${given}; wanted ${wanted}.`);
   };
   if (choices.length && !choices.includes(value)) refuse();
   if (kind === "bool") {
-    const known = { true: true, yes: true, 1: true, false: false, no: false, 0: false }[
-      String(value).toLowerCase()
-    ];
-    return known === undefined ? refuse() : known;
+    const word = String(value).toLowerCase();
+    return Object.hasOwn(SWITCHES, word) ? SWITCHES[word] : refuse();
   }
   if (kind === "str") return String(value);
   const number = Number(value);
@@ -332,22 +319,23 @@ export function strip(bert, encoding, press, colours) {
   const { tokenizer } = bert;
   const { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding;
   const picks = press === "pick";
-  const sides = spans.map((span, i) => span?.side ?? segments[i]),
-    key = (i) => `${sides[i]} ${words[i]}`,
-    sizes = {},
-    last = {};
+  // 1. How many pieces a word has, and which token of a side is the last.
+  const sides = spans.map((span, i) => span?.side ?? segments[i]);
+  const key = (i) => `${sides[i]} ${words[i]}`;
+  const sizes = {};
+  const last = {};
   tokens.forEach((_, i) => {
     sizes[key(i)] = (sizes[key(i)] ?? 0) + 1;
     if (spans[i]) last[spans[i].side] = i;
   });
+  // 2. A chip for each token.
   const chips = spans.map((span, i) => {
-    const odd =
-      !span ||
-      span.start === span.end ||
-      (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
-    const masked = ids[i] === tokenizer.maskId,
-      typed = originalIds[i] === tokenizer.maskId,
-      about = `token ${i}, id ${originalIds[i]}`;
+    const isUnknown = ids[i] === tokenizer.unknownId || originalIds[i] === tokenizer.unknownId;
+    const odd = !span || span.start === span.end || (special[i] && !isUnknown);
+    const masked = ids[i] === tokenizer.maskId;
+    const typed = originalIds[i] === tokenizer.maskId;
+    const about = `token ${i}, id ${originalIds[i]}`;
+    /** @type {import("../types.d.ts").Strip["chips"][number]} */
     const chip = {
       label: masked ? tokenizer.mask : labelOf(tokenizer, encoding, i),
       title: about,
@@ -363,17 +351,14 @@ export function strip(bert, encoding, press, colours) {
       cut: last[sides[i]] === i ? cut[sides[i]] : 0,
     };
     if (!press || (odd && !picks)) return chip;
-    const target = span && !odd ? span : { side: TOKENS, start: i, end: i + 1 },
-      colour = colours[i];
-    return {
-      ...chip,
-      title: masked && !typed ? `hidden: ${tokenizer.show(originalIds[i])}, ${about}` : about,
-      span: writeSpans([target]),
-      on: picks ? picked.includes(i) : masked,
-      masked: masked && !picks,
-      typed,
-      colour: colour !== undefined && (picks || !masked) ? Math.round(1000 * colour) / 1000 : null,
-    };
+    chip.span = writeSpans([odd ? { side: TOKENS, start: i, end: i + 1 } : span]);
+    chip.on = picks ? picked.includes(i) : masked;
+    chip.masked = masked && !picks;
+    chip.typed = typed;
+    if (masked && !typed) chip.title = `hidden: ${tokenizer.show(originalIds[i])}, ${about}`;
+    const isTinted = colours[i] !== undefined && (picks || !masked);
+    if (isTinted) chip.colour = Math.round(1000 * colours[i]) / 1000;
+    return chip;
   });
   const [action, hint] = PRESS[press];
   return { press, label: `Tokens. ${action}`.trim(), hint, notes: encoding.notes, chips };

@@ -127,12 +127,11 @@ function named(items, names, name, kind) {
 }
 
 function pieceId({ pieces }, word) {
-  const id = [word, word.toLowerCase()]
-    .map((piece) => pieces.indexOf(piece))
-    .find((found) => found >= 0);
-  if (id === undefined)
-    throw new Refusal(`'${word}' is not one piece of the vocabulary. Name a word that is.`);
-  return id;
+  for (const piece of [word, word.toLowerCase()]) {
+    const id = pieces.indexOf(piece);
+    if (id >= 0) return id;
+  }
+  throw new Refusal(`'${word}' is not one piece of the vocabulary. Name a word that is.`);
 }
 
 // Conditions.
@@ -159,11 +158,11 @@ const OPERATORS = {
 /** The value of a condition, or of a part of one. */
 export function valueOf(tree, facts) {
   if (!Array.isArray(tree)) return tree;
-  const [name, ...given] = tree,
-    value = (part) => valueOf(part, facts),
-    called = OPERATORS[name] ?? facts[name];
+  const [name, ...given] = tree;
+  const value = (part) => valueOf(part, facts);
   if (name === "and") return given.every(value);
   if (name === "or") return given.some(value);
+  const called = OPERATORS[name] ?? facts[name];
   if (!called)
     throw new Refusal(
       `A site cannot check this, as it lacks the fact ${name}. To have it checked, install the explorer.`,
@@ -209,11 +208,9 @@ function number(value, form, more) {
 
 /** *value* with so many *digits* that count, without zeros at the end; a power of ten where it is large or small. */
 function general(value, digits) {
-  const [mantissa, power] = value.toExponential(digits - 1).split("e"),
-    far = power < -4 || power >= digits;
-  return (
-    far
-      ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`
-      : `${Number(value.toPrecision(digits))}`
-  ).replaceAll("-", "−");
+  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  const isFar = power < -4 || power >= digits;
+  let written = String(Number(value.toPrecision(digits)));
+  if (isFar) written = `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  return written.replaceAll("-", "−");
 }

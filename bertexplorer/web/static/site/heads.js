@@ -19,10 +19,8 @@ function parsePlaces(typed, kind, example, layers, count) {
     );
   }
   const places = new Map();
-  for (const part of typed
-    .split(/[,;\n]/)
-    .map((one) => one.trim())
-    .filter(Boolean)) {
+  const parts = typed.split(/[,;\n]/).map((one) => one.trim());
+  for (const part of parts.filter(Boolean)) {
     const [layer, number] = PLACE.exec(part)?.slice(1).map(Number) ?? [];
     if (layer === undefined) {
       throw new Refusal(
@@ -41,8 +39,10 @@ export const parseHeads = (typed, { layers, heads }) =>
 
 export function checkNumber(number, count, kind, low = 1) {
   if (low <= number && number <= count) return;
+  const name = `${kind[0].toUpperCase()}${kind.slice(1)}`;
+  const choice = low ? `1 to ${count}` : `1 to ${count}, or 0 for all`;
   throw new Refusal(
-    `${kind[0].toUpperCase()}${kind.slice(1)} ${number} does not exist; there are ${count} ${kind}s. Choose 1 to ${count}${low ? "" : ", or 0 for all"}.`,
+    `${name} ${number} does not exist; there are ${count} ${kind}s. Choose ${choice}.`,
   );
 }
 
@@ -50,9 +50,9 @@ export function checkNumber(number, count, kind, low = 1) {
 export function oneOrAll(layer, head, { layers, heads }) {
   checkNumber(layer, layers, "layer", 0);
   checkNumber(head, heads, "head", 0);
-  return (layer ? [layer - 1] : range(layers)).flatMap((i) =>
-    (head ? [head - 1] : range(heads)).map((j) => [i, j]),
-  );
+  const inLayers = layer ? [layer - 1] : range(layers);
+  const numbers = head ? [head - 1] : range(heads);
+  return inLayers.flatMap((i) => numbers.map((j) => [i, j]));
 }
 
 /** *chosen* in words, the same in every checkpoint for all heads, those of a layer, and those of one number. */

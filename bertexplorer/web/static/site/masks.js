@@ -15,8 +15,9 @@ export function encodeMasked(bert, text) {
   }
   const encoding = bert.tokenizer.encode(text);
   if (encoding.masked.length) return encoding;
+  const place = encoding.leftOut ? " within the tokens that are read" : "";
   throw new Refusal(
-    `Nothing is hidden${encoding.leftOut ? " within the tokens that are read" : ""}, so there is nothing to predict. Put ${bert.tokenizer.mask} where a word is missing, or click a word to hide it.`,
+    `Nothing is hidden${place}, so there is nothing to predict. Put ${bert.tokenizer.mask} where a word is missing, or click a word to hide it.`,
     "mask",
   );
 }
@@ -32,14 +33,8 @@ export const bestOf = (names, row, count) =>
 
 /** The words of a line with commas, each once. */
 export function parseWords(words) {
-  const unique = [
-    ...new Set(
-      words
-        .split(",")
-        .map((word) => word.trim().split(/\s+/).join(" "))
-        .filter(Boolean),
-    ),
-  ];
+  const all = words.split(",").map((word) => word.trim().split(/\s+/).join(" "));
+  const unique = [...new Set(all.filter(Boolean))];
   if (unique.length > MAX_WORDS)
     throw new Refusal(
       `${unique.length} words were given to look up; the limit is ${MAX_WORDS}. Remove some.`,

@@ -79,8 +79,8 @@ export class Bert {
   linear(name, x) {
     const { data, shape, transposed } = this.tensor(`${name}.weight`);
     const bias = this.hasTensor(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
-    const [out, size] = transposed ? [shape[1], shape[0]] : shape,
-      step = transposed ? out : 1;
+    const [out, size] = transposed ? [shape[1], shape[0]] : shape;
+    const step = transposed ? out : 1; // from one number of a row of the matrix to the next
     return x.map((row) => {
       const y = new Float32Array(out);
       for (let o = 0; o < out; o += 1) {
@@ -96,11 +96,11 @@ export class Bert {
   /** *x*, rows of numbers, through the layer norm *name*; as they are if there is none. */
   norm(name, x) {
     if (!this.hasTensor(`${name}.weight`)) return x;
-    const { data: scale } = this.tensor(`${name}.weight`),
-      bias = this.hasTensor(`${name}.bias`) && this.tensor(`${name}.bias`).data;
+    const { data: scale } = this.tensor(`${name}.weight`);
+    const bias = this.hasTensor(`${name}.bias`) && this.tensor(`${name}.bias`).data;
     return x.map((row) => {
-      const middle = this.rms_norm ? 0 : mean(row),
-        spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
+      const middle = this.rms_norm ? 0 : mean(row);
+      const spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
       return row.map((one, i) => ((one - middle) / spread) * scale[i] + (bias ? bias[i] : 0));
     });
   }
@@ -144,8 +144,9 @@ export class Bert {
 
   /** [index, pass] of each of *encodings*, batch by batch; those of like length share a batch. */
   async *#each(encodings, heads) {
-    const key = (one) => `${one.ids} ${one.segments}`,
-      open = [];
+    // 1. Those that are remembered.
+    const key = (one) => `${one.ids} ${one.segments}`;
+    const open = []; // the indices of the others
     for (const [i, one] of encodings.entries()) {
       const kept = heads ? undefined : this.#passes.get(key(one));
       if (kept) {
@@ -153,6 +154,7 @@ export class Bert {
         yield [i, kept];
       } else open.push(i);
     }
+    // 2. The others, the shortest first.
     open.sort((a, b) => encodings[a].ids.length - encodings[b].ids.length);
     const total = sum(open.map((i) => encodings[i].ids.length));
     let done = 0;
@@ -262,13 +264,8 @@ export class Bert {
         "head",
       );
     }
-    const first = (
-      await this.#lastVectors(
-        encodings,
-        encodings.map(() => [0]),
-        heads,
-      )
-    ).flat();
+    const places = encodings.map(() => [0]);
+    const first = (await this.#lastVectors(encodings, places, heads)).flat();
     const pooled = this.linear("pooler.dense", first).map((row) => row.map(Math.tanh));
     return this.linear("next_sentence.output", pooled);
   }

@@ -51,43 +51,39 @@ export async function ask(bert, text, target, word = "") {
 
 /** As `ask`; a text without a mask learns what else could be measured. */
 export async function askToChange(bert, text, target, word) {
-  const { masked, secondStart, leftOut } = bert.tokenizer.encode(text),
-    judges = bert.has.includes("next_sentence");
-  if (
-    resolveTarget(bert, text, target) !== "mask" ||
-    masked.length ||
-    !bert.has.includes("masked_lm")
-  ) {
-    return ask(bert, text, target, word);
+  const { masked, secondStart, leftOut } = bert.tokenizer.encode(text);
+  const isOfMask = resolveTarget(bert, text, target) === "mask";
+  const lacksMask = !masked.length && bert.has.includes("masked_lm");
+  if (!isOfMask || !lacksMask) return ask(bert, text, target, word);
+  let lacks = "the measure is the word at a mask";
+  let advice = "measure the pair";
+  if (!bert.has.includes("next_sentence")) {
+    lacks = `${bert.name} has no next-sentence head that would judge a pair`;
+    advice = "choose a checkpoint that has one, such as mini, and give a pair";
+  } else if (secondStart < 0) {
+    lacks = "there is no pair";
+    advice = "add a second sentence";
   }
-  const headless = [
-    `${bert.name} has no next-sentence head that would judge a pair`,
-    "choose a checkpoint that has one, such as mini, and give a pair",
-  ];
-  const [lacks, advice] = !judges
-    ? headless
-    : secondStart < 0
-      ? ["there is no pair", "add a second sentence"]
-      : ["the measure is the word at a mask", "measure the pair"];
+  const place = leftOut ? " within the tokens that are read" : "";
   throw new Refusal(
-    `Nothing is hidden${leftOut ? " within the tokens that are read" : ""} and ${lacks}, so there is no answer to change. Hide a word, or ${advice}.`,
+    `Nothing is hidden${place} and ${lacks}, so there is no answer to change. Hide a word, or ${advice}.`,
     "mask",
   );
 }
 
 async function askMask(bert, encoding, word) {
   const [position] = encoding.masked;
-  const rows = async (encodings, heads) =>
-    (
-      await bert.maskedLogProbs(
-        encodings,
-        encodings.map(() => [position]),
-        heads,
-      )
-    ).map(([row]) => row);
-  const index = word.trim()
-    ? onePiece(bert, encoding, position, word)
-    : argmax((await rows([encoding]))[0]);
+  const rows = async (encodings, heads) => {
+    const places = encodings.map(() => [position]);
+    const byEncoding = await bert.maskedLogProbs(encodings, places, heads);
+    return byEncoding.map(([row]) => row);
+  };
+  let index;
+  if (word.trim()) index = onePiece(bert, encoding, position, word);
+  else {
+    const [row] = await rows([encoding]);
+    index = argmax(row);
+  }
   return {
     target: "mask",
     encoding,
@@ -102,8 +98,9 @@ async function askMask(bert, encoding, word) {
 
 async function askPair(bert, text) {
   await bert.nextSentence([]); // refuses if there is no head
-  const encoding = encodePair(bert, text),
-    rows = async (encodings, heads) => (await bert.nextSentence(encodings, heads)).map(logSoftmax);
+  const encoding = encodePair(bert, text);
+  const rows = async (encodings, heads) =>
+    (await bert.nextSentence(encodings, heads)).map(logSoftmax);
   return {
     target: "next sentence",
     encoding,
@@ -195,11 +192,9 @@ export async function askReplaced(bert, encoding, word = "") {
 export function onePiece(bert, encoding, position, word) {
   const ids = bert.tokenizer.piecesAt(encoding, position, word);
   if (ids.length === 1) return ids[0];
-  const cut =
-    ids
-      .slice(0, 8)
-      .map((id) => bert.tokenizer.pieces[id])
-      .join(" + ") + (ids.length > 8 ? " + …" : "");
+  const pieces = ids.slice(0, 8).map((id) => bert.tokenizer.pieces[id]);
+  if (ids.length > 8) pieces.push("…");
+  const cut = pieces.join(" + ");
   throw new Refusal(
     `'${word.trim()}' is cut into ${ids.length} pieces (${cut}), but a mask stands for one. ` +
       "Choose a word that is one piece, such as 'paris', or leave it empty for the first choice.",

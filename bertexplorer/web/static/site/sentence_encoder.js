@@ -74,11 +74,14 @@ export class SentenceEncoder {
   /** The encoding of a text, {first, second, hidden, picked}, whose vector is made; *name*: of its prompt. Its tokens before
    *  `unpooled` are not pooled. */
   encode(text, name = null) {
-    const { tokenizer } = this.bert,
-      { max_tokens: limit, lower_case: isLower, pools_prompt: isPooled } = this.about;
+    const { tokenizer } = this.bert;
+    const { max_tokens: limit, lower_case: isLower, pools_prompt: isPooled } = this.about;
     let before = this.prompt(name);
     let whole = withBefore(text, before);
-    if (isLower) [before, whole] = [before.toLowerCase(), inLowerCase(whole)];
+    if (isLower) {
+      before = before.toLowerCase();
+      whole = inLowerCase(whole);
+    }
     const encoding = tokenizer.encode(whole, limit);
     let unpooled = 0;
     if (!isPooled && before.trim()) {
@@ -91,11 +94,10 @@ export class SentenceEncoder {
   /** The pooled vector of the vectors of a text's *tokens*, without the first *unpooled*. */
   pool(tokens, unpooled = 0) {
     const rows = tokens.slice(unpooled);
-    return this.about.modes.flatMap((mode) =>
-      mode === "max"
-        ? range(rows[0].length).map((i) => Math.max(...rows.map((row) => row[i])))
-        : [...meanRow(rows, SHARES[mode](rows.length, unpooled))],
-    );
+    return this.about.modes.flatMap((mode) => {
+      if (mode !== "max") return [...meanRow(rows, SHARES[mode](rows.length, unpooled))];
+      return range(rows[0].length).map((i) => Math.max(...rows.map((row) => row[i])));
+    });
   }
 
   /** The vector of a text from its *pooled* one. */
@@ -160,10 +162,11 @@ export function encoderOf(bert, pooling) {
 }
 
 /** The name of a prompt as it was typed: null for the default one, "" for none. */
-export const promptName = (typed) => {
+export function promptName(typed) {
   const name = (typed ?? "").trim();
-  return name ? (name === "none" ? "" : name) : null;
-};
+  if (!name) return null;
+  return name === "none" ? "" : name;
+}
 
 /** A sentence that says that a *pooling* after *layer* makes other vectors than the checkpoint's own sentence encoder, or what is missing
  *  for these. *lengths*: whether the lengths of vectors matter. */
@@ -196,14 +199,13 @@ const lastFour = (pass, at) =>
 
 /** Each of *rows* with its share in the pooled vector, mode beside mode. */
 function shared(rows, modes, before) {
-  const width = rows[0].length;
-  const largest = range(width).map((i) => argmax(rows.map((row) => row[i])));
+  const largest = range(rows[0].length).map((i) => argmax(rows.map((row) => row[i]))); // whose number counts
   return rows.map((row, at) =>
-    modes.flatMap((mode) =>
-      mode === "max"
-        ? range(width).map((i) => (largest[i] === at ? row[i] : 0))
-        : [...row].map((one) => one * SHARES[mode](rows.length, before)[at]),
-    ),
+    modes.flatMap((mode) => {
+      if (mode === "max") return [...row].map((one, i) => (largest[i] === at ? one : 0));
+      const share = SHARES[mode](rows.length, before)[at];
+      return [...row].map((one) => one * share);
+    }),
   );
 }
 

@@ -6,12 +6,11 @@ import { readLink } from "./links.js";
 
 /** @import { Ask } from "../types.d.ts" */
 
-const missing = (what) => ({
-  status: 404,
-  answer: {
-    detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.`,
-  },
-});
+const missing = (what) =>
+  refused(
+    404,
+    `${what} needs the explorer on a computer. Its README says how to install it: two commands.`,
+  );
 
 const read = async (path) => {
   const reply = await fetch(new URL(path, base));
@@ -49,8 +48,8 @@ const waiting = new Map(); // number of a question -> what resolves it
 let worker;
 /** @type {Promise<void> | undefined} */
 let opened;
-let last = 0, // number of a question
-  here = false; // the checkpoint is open
+let last = 0; // number of a question
+let here = false; // the checkpoint is open
 
 /** Ask the worker. *way*: *transfer* goes over to it; *tell* hears {done, seconds}; *signal* stops the work.
  *  @param {{transfer?: Transferable[], signal?: AbortSignal, tell?: (news: any) => void}} way */
@@ -184,24 +183,25 @@ function keyOf(
 async function view(body, { tell, signal }) {
   const asked = body.state?.checkpoint ?? new URLSearchParams(body.link).get("checkpoint");
   if (isOther(asked)) return change(asked, body.state);
-  const { views, card } = await page,
-    state = body.state ?? stateOf(body.link, await page);
-  const own = views[state.view],
-    key = own && keyOf(state, own),
-    file = (await recorded)[key],
-    first = (await openings)[key];
+  const { views, card } = await page;
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } }); // without a state: text and tokens stay
+  // 1. What is recorded.
+  const state = body.state ?? stateOf(body.link, await page);
+  const own = views[state.view];
+  const key = own && keyOf(state, own);
+  const file = (await recorded)[key];
+  const first = (await openings)[key];
   if (!own)
     return refuse(
       `This site has no view '${String(state.view).slice(0, 60)}'. Pick one of those shown.`,
     );
-  if (file && !body.fill)
-    return { status: 200, answer: await read(`${root}data/recorded/${file}.json`) };
+  if (file && !body.fill) return good(await read(`${root}data/recorded/${file}.json`));
   if (own?.offered === false) {
     return refuse(
       `This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`,
     );
   }
+  // 2. What is computed. Until the checkpoint is open, the recorded answer to an opening is shown.
   let waiting = !here;
   if (first && waiting && !body.fill) {
     read(`${root}data/recorded/${first}.json`)
@@ -224,14 +224,14 @@ const unopened = ({ message }) => `The checkpoint did not open: ${message}.`;
 
 /** The rows of a state as a file: csv or json. */
 async function rows(kind, body, tell) {
-  const { state } = body,
-    { views } = await page,
-    file = (await recorded)[keyOf(state, views[state.view])];
+  const { state } = body;
+  const { views } = await page;
+  const file = (await recorded)[keyOf(state, views[state.view])];
   if (!file) {
     try {
       await open(tell);
     } catch (error) {
-      return { status: 422, answer: { detail: `${unopened(error)} Try again.` } };
+      return refused(422, `${unopened(error)} Try again.`);
     }
     return send("rows", { kind, body });
   }
@@ -240,7 +240,7 @@ async function rows(kind, body, tell) {
     read(`${root}data/recorded/${file}.rows.json`),
     read(`${root}data/recorded/${file}.json`),
   ]);
-  return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
+  return good(fileOf(kind, state, content, receipt.whole));
 }
 
 /** The state of a link, with all settings that it names, also those that a browser lacks. */
@@ -288,101 +288,96 @@ const EXPORTS = ["gift", "moodle", "qti", "csv"]; // files of a lesson's questio
 async function local(path, { body, signal, tell } = {}) {
   const [where, query = ""] = path.split("?");
   const [first, second, third] = where.split("/");
-  const lang = new URLSearchParams(query).get("lang") ?? "";
-  const spoken = lang === "en" ? "" : lang;
-  if (where === "page") return { status: 200, answer: await page };
+  if (where === "page") return good(await page);
   if (where === "view") return view(body, { tell, signal });
-  if (first === "view") {
-    if (second === "python") return missing("The program that repeats an answer");
-    return rows(second, body, tell);
-  }
-  if (where === "checkpoints") {
-    const {
-      card: { name, label },
-    } = await page;
-    if (!body) {
-      const others = listed.filter((one) => one.name !== name);
-      return {
-        status: 200,
-        answer: [
-          { name, label, here: true },
-          ...others.map((one) => ({ name: one.name, label: one.name, here: true })),
-        ],
-      };
-    }
-    return isOther(body.name) ? change(body.name) : missing(`Another checkpoint than ${name}`);
-  }
-  if (where === "lines") {
-    const file = body.get("file"),
-      refuse = (detail) => ({ status: 422, answer: { detail } });
-    if (/\.(csv|tsv|jsonl|ndjson)$/i.test(file.name)) {
-      return refuse(
-        `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`,
-      );
-    }
-    if (file.size > MAX_BYTES) {
-      return refuse(
-        `${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is ${MAX_BYTES / 1e6}. Keep the lines that you search.`,
-      );
-    }
-    const { read: text, notice } = readText(await file.arrayBuffer());
-    await open(tell);
-    const kept = await send("keep", { text, name: file.name });
-    return kept.status === 200
-      ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } }
-      : kept;
-  }
-  if (where === "encode") {
-    try {
-      await open(tell);
-    } catch (error) {
-      return { status: 422, answer: { detail: `${unopened(error)} Try again.` } };
-    }
-    return send("encode", { texts: body.texts }, { signal });
-  }
-  if (where === "lectures") return { status: 200, answer: [] };
+  if (where === "view/python") return missing("The program that repeats an answer");
+  if (first === "view") return rows(second, body, tell);
+  if (where === "checkpoints") return checkpoints(body);
+  if (where === "lines") return lines(body.get("file"), tell);
+  if (where === "encode") return encode(body, { tell, signal });
+  if (where === "lectures") return good([]);
   if (first === "lectures") return missing("A lecture");
   if (first === "lessons") {
-    const version = (name, end = ".json") =>
-      read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() =>
-        read(`data/lessons/${name}${end}`),
-      );
+    const lang = new URLSearchParams(query).get("lang") ?? "";
     try {
-      if (!second) return { status: 200, answer: await version("list") };
-      if (second === "runs")
-        return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
-      if (!third) {
-        const lesson = await version(second);
-        if (await asks(lesson)) open().catch(() => {}); // it arrives while a person reads
-        return { status: 200, answer: lesson };
-      }
-      if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
-      if (EXPORTS.includes(third)) {
-        const file = await fetch(
-          new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base),
-        );
-        if (!file.ok) {
-          return {
-            status: 404,
-            answer: {
-              detail:
-                "The checkpoint of this site has no answer to a question of this lesson, so there is no such file.",
-            },
-          };
-        }
-        return { status: 200, answer: { content: await file.blob() } };
-      }
-      if (body) return await grade(second, third, body, spoken);
+      return await lessons(second, third, body, lang === "en" ? "" : lang);
     } catch {
-      return {
-        status: 404,
-        answer: {
-          detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.`,
-        },
-      };
+      return refused(
+        404,
+        `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.`,
+      );
     }
   }
   return missing("This");
+}
+
+const good = (answer) => ({ status: 200, answer });
+const refused = (status, detail) => ({ status, answer: { detail } });
+
+/** The checkpoints that can be picked; with a *body*, the page of the one that it names. */
+async function checkpoints(body) {
+  const { name, label } = (await page).card;
+  if (body)
+    return isOther(body.name) ? change(body.name) : missing(`Another checkpoint than ${name}`);
+  const all = [{ name, label, here: true }];
+  for (const one of listed) {
+    if (one.name !== name) all.push({ name: one.name, label: one.name, here: true });
+  }
+  return good(all);
+}
+
+/** Keep the lines of *file* for a view. */
+async function lines(file, tell) {
+  if (/\.(csv|tsv|jsonl|ndjson)$/i.test(file.name))
+    return refused(
+      422,
+      `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`,
+    );
+  if (file.size > MAX_BYTES)
+    return refused(
+      422,
+      `${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is ${MAX_BYTES / 1e6}. Keep the lines that you search.`,
+    );
+  const { read: text, notice } = readText(await file.arrayBuffer());
+  await open(tell);
+  const kept = await send("keep", { text, name: file.name });
+  if (kept.status === 200) kept.answer.notice += notice;
+  return kept;
+}
+
+/** The vectors of texts. */
+async function encode({ texts }, { tell, signal }) {
+  try {
+    await open(tell);
+  } catch (error) {
+    return refused(422, `${unopened(error)} Try again.`);
+  }
+  return send("encode", { texts }, { signal });
+}
+
+/** The list of lessons; the lesson *slug*, or a *part* of it: its keys, a file of its questions, the grade of the answer in *body*
+ *  to a question. *spoken*: the language, "" for English. Throws if a file is missing. */
+async function lessons(slug, part, body, spoken) {
+  const end = spoken && `.${spoken}`; // of the name of a translation
+  const translated = (name, kind = ".json") =>
+    read(`data/lessons/${name}${end}${kind}`).catch(() => read(`data/lessons/${name}${kind}`));
+  if (!slug) return good(await translated("list"));
+  if (slug === "runs") return good(await read(`data/lessons/runs/${part}.json`));
+  if (!part) {
+    const lesson = await translated(slug);
+    if (await asks(lesson)) open().catch(() => {}); // it arrives while a person reads
+    return good(lesson);
+  }
+  if (part === "keys") return good(await translated(slug, ".keys.json"));
+  if (EXPORTS.includes(part)) {
+    const file = await fetch(new URL(`data/lessons/${slug}${end}.${part}`, base));
+    if (file.ok) return good({ content: await file.blob() });
+    return refused(
+      404,
+      "The checkpoint of this site has no answer to a question of this lesson, so there is no such file.",
+    );
+  }
+  return body ? grade(slug, part, body, spoken) : missing("This");
 }
 
 connect(local);

@@ -44,15 +44,12 @@ export function tiles(every, top) {
 }
 
 /** The number of tokens that share a pixel, down and across. */
-export const pixelStep = (every) =>
-  Math.max(
-    1,
-    Math.ceil(
-      Math.sqrt(
-        (every.length * every[0].length * every[0][0].length * every[0][0][0].length) / NUMBERS,
-      ),
-    ),
-  );
+export function pixelStep(every) {
+  const [layer] = every;
+  const [matrix] = layer;
+  const numbers = every.length * layer.length * matrix.length * matrix[0].length;
+  return Math.max(1, Math.ceil(Math.sqrt(numbers / NUMBERS)));
+}
 
 /** The largest of each *step* x *step* neighbours. */
 export function pool(matrix, step) {

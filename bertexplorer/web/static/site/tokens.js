@@ -1,6 +1,7 @@
 // The tokenizer of a checkpoint: text or a pair -> an encoding, and each piece back to its characters and its word. Positions and
 // characters count from 0; characters are code points, as in the links of the page.
 
+import { sum } from "../numbers.js";
 import { overlap, TOKENS } from "../spans.js";
 import { Aligned, WHITE_SPACE } from "./tokenizer/aligned.js";
 import { Pipeline } from "./tokenizer/pipeline.js";
@@ -75,44 +76,43 @@ export class Tokenizer {
 
   /** Tokenise {first, second, hidden, picked}; at most *limit* tokens are read. */
   encode({ first, second = "", hidden = [], picked = [] }, limit = this.max_tokens) {
-    const one = this.prepare(first),
-      other = this.prepare(second);
+    // 1. The texts, and whether they can be read.
+    const one = this.prepare(first);
+    const other = this.prepare(second);
     if (!one.text.trim()) throw new Refusal("The text is empty. Type a sentence.");
     const two = Boolean(other.text.trim());
     if (two && this.refuses_pairs) throw new Refusal(this.refuses_pairs);
     if (hidden.length && !this.mask) throw new Refusal(`${NO_MASK}.`);
-    const sides = [this.split(one.text), ...(two ? [this.split(other.text)] : [])];
-    const frame = two ? this.frame.pair : this.frame.single,
-      room = limit - frame.filter((part) => part.id !== undefined).length;
-    const kept = truncate(
-      sides.map((side) => side.length),
-      room,
-    );
-    const cut = [0, 1].map((side) => (sides[side]?.length ?? 0) - (kept[side] ?? 0));
+    // 2. Their pieces, as many as there is room for between the special tokens.
+    const sides = [this.split(one.text)];
+    if (two) sides.push(this.split(other.text));
+    const frame = two ? this.frame.pair : this.frame.single;
+    const room = limit - frame.filter((part) => part.id !== undefined).length;
+    const lengths = sides.map((side) => side.length);
+    const kept = truncate(lengths, room);
+    const cut = [0, 1].map((side) => (lengths[side] ?? 0) - (kept[side] ?? 0));
     if (!kept[0])
       throw new Refusal("The text holds nothing that this checkpoint can read. Type a sentence.");
+    // 3. A row for each token. The words of the second text go on counting.
     const offset = 1 + Math.max(-1, ...sides[0].slice(0, kept[0]).map((piece) => piece.word));
-    const rows = frame.flatMap((part) =>
-      part.id !== undefined
-        ? [{ id: part.id, segment: part.segment, span: null, word: null }]
-        : sides[part.side].slice(0, kept[part.side]).map((piece) => ({
-            id: piece.id,
-            segment: part.segment,
-            span: { side: part.side, start: piece.start, end: piece.end },
-            word: piece.word + (part.side ? offset : 0),
-          })),
-    );
+    const rows = [];
+    for (const { id: specialId, segment, side } of frame) {
+      if (specialId !== undefined) {
+        rows.push({ id: specialId, segment, span: null, word: null });
+        continue;
+      }
+      for (const { id, start, end, word } of sides[side].slice(0, kept[side]))
+        rows.push({ id, segment, span: { side, start, end }, word: word + (side ? offset : 0) });
+    }
     const column = (name) => rows.map((row) => row[name]);
     const originalIds = column("id");
     const spans = column("span");
     const special = originalIds.map((id) => this.specialIds.has(id) && id !== this.maskId);
-    const ids = originalIds.map((id, i) =>
-      spans[i] &&
-      !(special[i] && id !== this.unknownId) &&
-      hidden.some((span) => overlap(span, spans[i]))
-        ? this.maskId
-        : id,
-    );
+    const isHidden = (i) => spans[i] && hidden.some((span) => overlap(span, spans[i]));
+    const ids = originalIds.map((id, i) => {
+      const canBeHidden = !special[i] || id === this.unknownId;
+      return canBeHidden && isHidden(i) ? this.maskId : id;
+    });
     const places = spans.map((span, i) => span ?? { side: TOKENS, start: i, end: i + 1 });
     const texts = [one.text, two ? other.text : ""].map((text) => [...text]);
     const encoding = {
@@ -129,8 +129,9 @@ export class Tokenizer {
         picked.some((span) => overlap(span, place)) ? [i] : [],
       ),
     };
-    const notes = [...one.notes, ...other.notes],
-      total = sides[0].length + (sides[1]?.length ?? 0) + limit - room;
+    // 4. What a person should know.
+    const notes = [...one.notes, ...other.notes];
+    const total = sum(lengths) + limit - room;
     if (cut.some(Boolean))
       notes.push(
         `Shortened: ${ids.length.toLocaleString("en")} of ${total.toLocaleString("en")} tokens are read.`,
@@ -187,12 +188,12 @@ export class Tokenizer {
       );
     }
     const cleaned = trim(word.replace(INVISIBLE, ""));
-    const ids =
-      this.kind === "Unigram" && !spaced
-        ? this.pipeline.bare(cleaned)
-        : this.split(spaced && this.kind !== "WordPiece" ? ` ${cleaned}` : cleaned).map(
-            ({ id }) => id,
-          );
+    let ids;
+    if (this.kind === "Unigram" && !spaced) ids = this.pipeline.bare(cleaned);
+    else {
+      const written = spaced && this.kind !== "WordPiece" ? ` ${cleaned}` : cleaned;
+      ids = this.split(written).map(({ id }) => id);
+    }
     if (!ids.length || ids.includes(this.maskId))
       throw new Refusal(`'${cleaned}' is not a word to look up. Type a word such as 'paris'.`);
     if (ids.includes(this.unknownId)) {
@@ -255,11 +256,9 @@ function trim(text) {
 function quoted(spaces) {
   const named = { "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": " " };
   const written = [...spaces].map((char) => {
+    if (named[char]) return named[char];
     const code = char.codePointAt(0).toString(16);
-    return (
-      named[char] ??
-      (code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`)
-    );
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
   return `'${written.join("")}'`;
 }

@@ -36,11 +36,9 @@ export function cosines(vectors) {
 
 /** The mean cosine over all pairs of different vectors (Ethayarajh, 2019). */
 export function meanCosine(vectors) {
-  const total = meanRow(
-      vectors.map(unit),
-      vectors.map(() => 1),
-    ),
-    count = vectors.length;
+  const count = vectors.length;
+  const ones = vectors.map(() => 1);
+  const total = meanRow(vectors.map(unit), ones);
   return (dot(total, total) - count) / (count * (count - 1));
 }
 
@@ -66,9 +64,9 @@ export function piecePositions({ spans }, { side, start, end }) {
 
 /** The vectors of words at every layer. *groups*: for each encoding its words, each a list of positions, whose mean is taken. */
 export async function wordVectors(bert, encodings, groups) {
-  const layers = range(bert.layers + 1),
-    vectorOf = (pass, layer) => (positions) =>
-      meanRow(positions.map((at) => pass.vector(layer, at)));
+  const layers = range(bert.layers + 1);
+  const vectorOf = (pass, layer) => (positions) =>
+    meanRow(positions.map((at) => pass.vector(layer, at)));
   const taken = await bert.take(encodings, (pass, i) =>
     layers.map((layer) => groups[i].map(vectorOf(pass, layer))),
   );
@@ -78,32 +76,31 @@ export async function wordVectors(bert, encodings, groups) {
 /** The mean cosine of two different words in different sentences, at every layer. */
 export const baseline = (bert) =>
   once("words", async () => {
+    // 1. The words of the built-in sentences that are read, and their pieces.
     const encodings = bert.sentences.map(([, sentence]) =>
       bert.tokenizer.encode({ first: sentence }),
     );
-    const words = encodings.map((encoding) =>
-      wordsIn(encoding.texts[0].join(""))
-        .map(({ text, span }) => ({
-          word: text.toLowerCase(),
-          positions: piecePositions(encoding, span),
-        }))
-        .filter((one) => one.positions.length),
-    );
-    const all = words.flatMap((some, sentence) => some.map(({ word }) => ({ word, sentence })));
-    return (
-      await wordVectors(
-        bert,
-        encodings,
-        words.map((some) => some.map((one) => one.positions)),
-      )
-    ).map((vectors) => {
-      const ones = vectors.map(unit);
-      let total = 0,
-        count = 0;
+    const all = []; // {word, sentence}
+    const groups = encodings.map((encoding, sentence) => {
+      const group = [];
+      for (const { text, span } of wordsIn(encoding.texts[0].join(""))) {
+        const positions = piecePositions(encoding, span);
+        if (!positions.length) continue;
+        all.push({ word: text.toLowerCase(), sentence });
+        group.push(positions);
+      }
+      return group;
+    });
+    // 2. The mean over all pairs, at each layer.
+    const byLayer = await wordVectors(bert, encodings, groups);
+    return byLayer.map((vectors) => {
+      const units = vectors.map(unit);
+      let total = 0;
+      let count = 0;
       all.forEach((a, i) =>
         all.slice(0, i).forEach((b, j) => {
           if (a.word === b.word || a.sentence === b.sentence) return;
-          total += dot(ones[i], ones[j]);
+          total += dot(units[i], units[j]);
           count += 1;
         }),
       );
@@ -121,8 +118,8 @@ export function linesOf(options, { lines }) {
 /** The encodings of *lines*, [[label, text], …], their indices there, and a note on those that are left out or cut.
  *  *prompt*: the name of what stands before each. */
 export function encodeLines(bert, lines, prompt = null) {
-  const encodings = [],
-    indices = [];
+  const encodings = [];
+  const indices = [];
   lines.forEach(([, text], i) => {
     try {
       encodings.push(bert.sentence.encode({ first: text }, prompt));
@@ -135,16 +132,21 @@ export function encodeLines(bert, lines, prompt = null) {
     throw new Refusal(
       `None of the ${lines.length.toLocaleString("en")} lines can be read. Give lines of text.`,
     );
+  const notes = [];
   const skipped = lines.length - indices.length;
-  const cut = encodings.filter((one) => one.leftOut);
-  const most = Math.max(...cut.map((one) => one.ids.length));
-  const notes = [
-    skipped &&
+  if (skipped)
+    notes.push(
       `${skipped.toLocaleString("en")} of ${lines.length.toLocaleString("en")} lines cannot be read and are left out.`,
-    cut.length &&
-      `${cut.length.toLocaleString("en")} line${cut.length > 1 ? "s are" : " is"} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`,
-  ];
-  return { encodings, indices, notes: notes.filter(Boolean).join(" ") };
+    );
+  const cut = encodings.filter((one) => one.leftOut);
+  if (cut.length) {
+    const most = Math.max(...cut.map((one) => one.ids.length));
+    const linesAre = cut.length > 1 ? "lines are" : "line is";
+    notes.push(
+      `${cut.length.toLocaleString("en")} ${linesAre} longer than the ${most.toLocaleString("en")} tokens that are read, and cut.`,
+    );
+  }
+  return { encodings, indices, notes: notes.join(" ") };
 }
 
 /** Two principal components of *vectors* (Pearson, 1901): {centre, axes, shares of the variance}. The greatest entry of an axis is

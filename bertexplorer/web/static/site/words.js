@@ -1,5 +1,6 @@
 // Occurrences of a word in the text and in other sentences, and the positions of their pieces.
 import { parseWords } from "./masks.js";
+import { sum } from "../numbers.js";
 import { piecePositions, spanOf, wordsIn } from "./vectors.js";
 import { Refusal } from "./refusal.js";
 
@@ -23,45 +24,38 @@ const COMMON = new Set(
  *  picked ones; without these, the content word that occurs in the most sentences. If fewer than *least* occur in the text alone,
  *  the built-in sentences that contain the word are added. encodings[0] is that of the text. */
 export function findOccurrences(bert, text, { word, sentences, sense = "" }, least = 1) {
-  const { tokenizer } = bert,
-    source = (content, label, kind) => ({ encoding: tokenizer.encode(content), label, kind });
-  let sources = [
-    source(text, sense.trim().split(/\s+/).join(" "), "text"),
-    ...parseSentences(sentences).map(({ label, sentence }) =>
-      source({ first: sentence }, label, "own"),
-    ),
-  ];
+  // 1. The text and the sentences. The built-in ones are searched where a person gave none.
+  const { tokenizer } = bert;
+  const source = (content, label, kind) => ({ encoding: tokenizer.encode(content), label, kind });
+  const sources = [source(text, sense.trim().split(/\s+/).join(" "), "text")];
+  for (const { label, sentence } of parseSentences(sentences))
+    sources.push(source({ first: sentence }, label, "own"));
   const samples = bert.sentences.map(([, sentence]) => source({ first: sentence }, "", "built-in"));
   const withSamples = least > 1 && sources.length === 1;
-  const typed = parseWords(word);
-  const wanted = typed.length ? typed : pickedWords(sources[0].encoding);
-  const longest = Math.max(...wanted.map((one) => [...one].length));
+
+  // 2. The words: typed, picked, or chosen.
+  let words = parseWords(word);
+  if (!words.length) words = pickedWords(sources[0].encoding);
+  const longest = Math.max(...words.map((one) => [...one].length));
   if (longest > MAX_WORD)
     throw new Refusal(
       `A word of ${longest.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}.`,
     );
-  const words = wanted.length
-    ? wanted
-    : [contentWord(tokenizer, [...sources, ...(withSamples ? samples : [])])];
-  let { spans, lacking, beyond } = gather(tokenizer, sources, words);
+  if (!words.length)
+    words = [contentWord(tokenizer, withSamples ? [...sources, ...samples] : sources)];
+
+  // 3. Where they occur.
+  const { spans, lacking, beyond } = gather(tokenizer, sources, words);
   if (withSamples && spans.length < least) {
-    sources = [...sources, ...samples];
-    spans = [
-      ...spans,
-      ...gather(tokenizer, samples, words).spans.map(([i, span]) => [i + 1, span]),
-    ];
+    for (const [i, span] of gather(tokenizer, samples, words).spans)
+      spans.push([sources.length + i, span]);
+    sources.push(...samples);
   }
   if (spans.length < least) {
-    const searched = withSamples ? "the text or the built-in sentences" : "the text";
-    throw new Refusal(
-      tooFew(
-        words,
-        spans.length,
-        beyond,
-        least,
-        sentences.trim() ? `any of the ${sources.length} sentences` : searched,
-      ),
-    );
+    let searched = "the text";
+    if (withSamples) searched = "the text or the built-in sentences";
+    if (sentences.trim()) searched = `any of the ${sources.length} sentences`;
+    throw new Refusal(tooFew(words, spans.length, beyond, least, searched));
   }
   const matching = [...new Set([0, ...spans.map(([i]) => i)])];
   return {
@@ -117,10 +111,10 @@ function wholeWord(characters, { start, end }) {
 
 /** What matches *word* as a whole word; case does not matter if the tokenizer lower-cases. */
 function pattern({ lowercase }, word) {
-  const characters = [...word],
-    escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const before = joins(characters[0]) ? "(?<![\\p{L}\\p{N}_])" : "",
-    after = joins(characters.at(-1)) ? "(?![\\p{L}\\p{N}_])" : "";
+  const characters = [...word];
+  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const before = joins(characters[0]) ? "(?<![\\p{L}\\p{N}_])" : "";
+  const after = joins(characters.at(-1)) ? "(?![\\p{L}\\p{N}_])" : "";
   return new RegExp(before + escaped + after, lowercase ? "giu" : "gu");
 }
 
@@ -130,25 +124,21 @@ const withoutMasks = ({ mask }, { texts }) =>
 
 /** The word of the text that occurs in the most sources; among equals the most frequent, then the longest, then the first. */
 function contentWord(tokenizer, sources) {
+  // 1. The words of the text: those that say something, else those of its first part.
   const texts = sources.map(({ encoding }) => withoutMasks(tokenizer, encoding));
   const all = texts[0].map((text) => wordsIn(text).map((one) => one.text));
-  const content = all
-    .flat()
-    .filter(
-      (word) => [...word].length > 2 && /^\p{L}+$/u.test(word) && !COMMON.has(word.toLowerCase()),
-    );
+  const saysSomething = (word) =>
+    [...word].length > 2 && /^\p{L}+$/u.test(word) && !COMMON.has(word.toLowerCase());
+  const content = all.flat().filter(saysSomething);
   const candidates = [...new Set(content.length ? content : all[0])];
   if (!candidates.length && sources[0].encoding.texts[0].join("").includes(tokenizer.mask))
     return tokenizer.mask;
   if (!candidates.length) throw new Refusal("The text has no word. Type a sentence.");
+  // 2. The first of those that rank highest.
   const ranked = candidates.map((word) => {
-    const counts = texts.map((sides) =>
-      sides.reduce((total, side) => total + (side.match(pattern(tokenizer, word)) ?? []).length, 0),
-    );
-    return {
-      word,
-      order: [counts.filter(Boolean).length, counts.reduce((a, b) => a + b, 0), [...word].length],
-    };
+    const wanted = pattern(tokenizer, word);
+    const counts = texts.map((sides) => sum(sides.map((side) => side.match(wanted)?.length ?? 0)));
+    return { word, order: [counts.filter(Boolean).length, sum(counts), [...word].length] };
   });
   return ranked.reduce((best, one) => {
     const at = one.order.findIndex((value, i) => value !== best.order[i]);
@@ -158,20 +148,22 @@ function contentWord(tokenizer, sources) {
 
 /** [source, span] of every occurrence that was read, and how many sources have none, how many occurrences were not read. */
 function gather(tokenizer, sources, words) {
-  const patterns = words.map((word) => pattern(tokenizer, word)),
-    spans = [];
-  let lacking = 0,
-    beyond = 0;
+  const patterns = words.map((word) => pattern(tokenizer, word));
+  const spans = [];
+  let lacking = 0;
+  let beyond = 0;
   sources.forEach(({ encoding }, i) => {
     const texts = words.includes(tokenizer.mask)
       ? encoding.texts.map((characters) => characters.join(""))
       : withoutMasks(tokenizer, encoding);
-    const found = texts.flatMap((text, side) =>
-      patterns.flatMap((one) => [...text.matchAll(one)].map((match) => spanOf(text, match, side))),
-    );
-    found.sort((a, b) => a.side - b.side || a.start - b.start || a.end - b.end);
-    const unique = found.filter(
-      (one, at) => !at || ["side", "start", "end"].some((key) => one[key] !== found[at - 1][key]),
+    const matches = [];
+    texts.forEach((text, side) => {
+      for (const wanted of patterns)
+        for (const match of text.matchAll(wanted)) matches.push(spanOf(text, match, side));
+    });
+    matches.sort((a, b) => a.side - b.side || a.start - b.start || a.end - b.end);
+    const unique = matches.filter(
+      (one, at) => !at || ["side", "start", "end"].some((key) => one[key] !== matches[at - 1][key]),
     );
     const read = unique.filter((span) => piecePositions(encoding, span).length);
     spans.push(...read.map((span) => [i, span]));
@@ -181,9 +173,10 @@ function gather(tokenizer, sources, words) {
   return { spans, lacking, beyond };
 }
 
+/** The occurrence at a span of a source, whose encoding has this *index* among those that are returned. */
 function describe({ maskId }, { encoding, label, kind }, { side, start, end }, index) {
-  const characters = encoding.texts[side],
-    positions = piecePositions(encoding, { side, start, end });
+  const characters = encoding.texts[side];
+  const positions = piecePositions(encoding, { side, start, end });
   return {
     word: characters.slice(start, end).join(""),
     sentence: characters.join(""),
@@ -222,7 +215,8 @@ export function excerpt({ sentence, start, end }, length) {
     after = characters.slice(0, last).lastIndexOf(" ");
   if (first && before >= 0) first = before + 1;
   if (last < characters.length && after > end) last = after;
-  return `${first ? "…" : ""}${characters.slice(first, last).join("").trim()}${last < characters.length ? "…" : ""}`;
+  const part = characters.slice(first, last).join("").trim();
+  return `${first ? "…" : ""}${part}${last < characters.length ? "…" : ""}`;
 }
 
 export const TONES = ["blue", "orange", "green", "pink", "ochre", "sky", "brown"]; // of senses or occurrences, in their order

@@ -59,9 +59,8 @@ const pauses = new MessageChannel();
 const TASKS = {
   /** Open the checkpoint from its files. */
   async open({ about, schema, files: { layers, reader, weights, runtime } }) {
-    ort.env.wasm.numThreads = crossOriginIsolated
-      ? Math.min(MOST_THREADS, navigator.hardwareConcurrency ?? 1)
-      : 1; // isolated by sw.js
+    const cores = crossOriginIsolated ? (navigator.hardwareConcurrency ?? 1) : 1; // isolated by sw.js
+    ort.env.wasm.numThreads = Math.min(MOST_THREADS, cores);
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = {
       mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href,
@@ -114,31 +113,26 @@ const TASKS = {
 
   /** Grade the *state* in which a person left the view of a find; *question*: its conditions and texts. */
   async find({ state, question, attempt }) {
-    const all = await answers,
-      { state: now } = await all.read({ state });
-    return {
-      status: 200,
-      answer: judgeFind(question, factsOf(all.bert, now, await all.result(now)), attempt),
-    };
+    const all = await answers;
+    const { state: now } = await all.read({ state });
+    const facts = factsOf(all.bert, now, await all.result(now));
+    return { status: 200, answer: judgeFind(question, facts, attempt) };
   },
 
   /** Keep the *text* of a file of lines, for the search. */
   keep({ text, name }) {
-    const found = text
-        .split(/\r?\n/)
-        .map((line) => line.trim())
-        .filter(Boolean),
-      key = `lines-${fingerprint(text)}`;
-    if (!found.length)
+    const all = text.split(/\r?\n/).map((line) => line.trim());
+    const filled = all.filter(Boolean);
+    if (!filled.length)
       throw new Refusal(`${name} holds no lines. Choose a text file with a text in each line.`);
-    lines.set(key, found.slice(0, MOST_LINES));
-    return {
-      status: 200,
-      answer: {
-        lines: key,
-        notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay until this tab is reloaded.`,
-      },
-    };
+    const kept = filled.slice(0, MOST_LINES);
+    const key = `lines-${fingerprint(text)}`;
+    lines.set(key, kept);
+    let notice = `${kept.length.toLocaleString("en")} lines of ${name}`;
+    if (filled.length > MOST_LINES)
+      notice += `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out`;
+    notice += ". They stay until this tab is reloaded.";
+    return { status: 200, answer: { lines: key, notice } };
   },
 };
 const MOST_LINES = 2000,
@@ -146,11 +140,11 @@ const MOST_LINES = 2000,
 
 /** A short name for a *text*: another text has another one. */
 function fingerprint(text) {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57];
-  for (const one of text)
-    [a, b] = [
-      Math.imul(a ^ one.codePointAt(0), 2654435761),
-      Math.imul(b ^ one.codePointAt(0), 1597334677),
-    ];
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (const one of text) {
+    a = Math.imul(a ^ one.codePointAt(0), 2654435761);
+    b = Math.imul(b ^ one.codePointAt(0), 1597334677);
+  }
   return (a >>> 0).toString(36) + (b >>> 0).toString(36);
 }

@@ -1,4 +1,5 @@
 // Boxes of sentences as they are typed, pasted, opened from a file and kept; and what is odd about them.
+import { sum } from "../numbers.js";
 import { counted } from "../site/wording.js";
 import { sameSentence } from "./words.js";
 
@@ -41,17 +42,19 @@ export function emptySaid(boxes) {
  *  Of more than MOST_SENTENCES, each box keeps its first ones, as many from every box as there is room for.
  *  @param {Box[]} boxes @returns {Rows} */
 export function rowsOf(boxes) {
+  // 1. How many of each box there is room for: what a small box leaves goes to the larger ones.
   const lists = boxes.map(sentencesOf);
+  const kept = lists.map(() => 0);
+  const order = lists.map((_, i) => i).sort((a, b) => lists[a].length - lists[b].length);
   let room = MOST_SENTENCES;
-  const kept = lists.map(() => 0),
-    order = lists.map((_, i) => i).sort((a, b) => lists[a].length - lists[b].length);
   order.forEach((box, done) => {
     kept[box] = Math.min(lists[box].length, Math.floor(room / (order.length - done)));
     room -= kept[box];
   });
-  const sentences = lists.flatMap((list, i) => list.slice(0, kept[i])),
-    labels = kept.flatMap((count, box) => Array(count).fill(box)),
-    first = new Map();
+  // 2. The rows.
+  const sentences = lists.flatMap((list, i) => list.slice(0, kept[i]));
+  const labels = kept.flatMap((count, box) => Array(count).fill(box));
+  const first = new Map(); // a sentence but for case and spaces -> the place of the first of them
   const groups = sentences.map((sentence, i) => {
     const key = sameSentence(sentence);
     if (!first.has(key)) first.set(key, i);
@@ -63,19 +66,26 @@ export function rowsOf(boxes) {
 /** What a person should know about the rows, as sentences.
  *  @param {Box[]} boxes */
 export function oddities(boxes) {
-  const said = [],
-    rows = rowsOf(boxes),
-    all = boxes.reduce((count, box) => count + linesOf(box.text).length, 0),
-    long = all - boxes.reduce((count, box) => count + sentencesOf(box).length, 0),
-    beyond = all - long - rows.sentences.length;
-  if (long)
+  const said = [];
+  // 1. What is left out.
+  const rows = rowsOf(boxes);
+  const lines = sum(boxes.map((box) => linesOf(box.text).length));
+  const short = sum(boxes.map((box) => sentencesOf(box).length));
+  const long = lines - short;
+  const beyond = short - rows.sentences.length;
+  if (long) {
+    const [are, them] = long === 1 ? ["is", "it"] : ["are", "them"];
     said.push(
-      `${counted(long, "line")} of more than ${LONGEST} characters ${long === 1 ? "is" : "are"} left out. Shorten ${long === 1 ? "it" : "them"} to one sentence.`,
+      `${counted(long, "line")} of more than ${LONGEST} characters ${are} left out. Shorten ${them} to one sentence.`,
     );
-  if (beyond)
+  }
+  if (beyond) {
+    const are = beyond === 1 ? "is" : "are";
     said.push(
-      `${counted(beyond, "sentence")} beyond the first ${MOST_SENTENCES} ${beyond === 1 ? "is" : "are"} left out, from the largest boxes. For more, fine-tune below.`,
+      `${counted(beyond, "sentence")} beyond the first ${MOST_SENTENCES} ${are} left out, from the largest boxes. For more, fine-tune below.`,
     );
+  }
+  // 2. What is there twice.
   const owners = new Map(); // group -> the boxes that have it
   let twice = 0;
   rows.groups.forEach((group, i) => {
@@ -145,23 +155,18 @@ export function fromFile(content) {
     throw new Error(
       `This file has version ${String(file.version).slice(0, 20)}; this page reads version ${VERSION}. Open it where it was saved.`,
     );
-  const good =
-    Array.isArray(file.boxes) &&
-    file.boxes.length >= FEWEST &&
-    file.boxes.length <= MOST &&
-    file.boxes.every(
-      (box) =>
-        typeof box?.name === "string" &&
-        Array.isArray(box.sentences) &&
-        box.sentences.every((sentence) => typeof sentence === "string"),
-    );
-  if (!good)
+  const isText = (/** @type {any} */ value) => typeof value === "string";
+  const isBox = (/** @type {any} */ box) =>
+    isText(box?.name) && Array.isArray(box.sentences) && box.sentences.every(isText);
+  const { boxes } = file;
+  const areBoxes = Array.isArray(boxes) && boxes.length >= FEWEST && boxes.length <= MOST;
+  if (!areBoxes || !boxes.every(isBox))
     throw new Error(
       `The boxes of this file cannot be read: wanted ${FEWEST} to ${MOST}, each with a name and sentences.`,
     );
   const { checkpoint = "", revision = "" } = file.encoder ?? {};
   return {
-    boxes: file.boxes.map(({ name, sentences }) => ({
+    boxes: boxes.map(({ name, sentences }) => ({
       name: name.slice(0, 60),
       text: sentences.map((sentence) => sentence.replace(/\s+/g, " ")).join("\n"),
     })),
@@ -172,23 +177,26 @@ export function fromFile(content) {
 /** The boxes of a table with the columns text (or sentence) and label. Throws an Error with a sentence for a person.
  *  @param {string} content @returns {Box[]} */
 export function fromTable(content) {
-  const first = content.slice(0, content.indexOf("\n") >>> 0),
-    separator =
-      ["\t", ";"].find((sign) => first.split(sign).length > first.split(",").length) ?? ",",
-    [head = [], ...rows] = cellsOf(content.replace(/^\ufeff/, ""), separator),
-    names = head.map((name) => name.trim().toLowerCase()),
-    text = names.findIndex((name) => ["text", "sentence"].includes(name)),
-    label = names.indexOf("label");
+  // 1. The columns.
+  const first = content.slice(0, content.indexOf("\n") >>> 0); // all, if it is a single line
+  const isSeparator = (sign) => first.split(sign).length > first.split(",").length;
+  const separator = ["\t", ";"].find(isSeparator) ?? ",";
+  const [head = [], ...rows] = cellsOf(content.replace(/^\ufeff/, ""), separator);
+  const names = head.map((name) => name.trim().toLowerCase());
+  const text = names.findIndex((name) => ["text", "sentence"].includes(name));
+  const label = names.indexOf("label");
   if (text < 0 || label < 0)
     throw new Error(
       `The first line has to name the columns text and label, such as: text,label. Here it is: ${head.join(separator).slice(0, 100) || "empty"}`,
     );
+  // 2. The sentences of each label.
   /** @type {Map<string, string[]>} */
   const lists = new Map();
+  const cellOf = (/** @type {string | undefined} */ cell) =>
+    (cell ?? "").replace(/\s+/g, " ").trim();
   for (const row of rows) {
-    const [sentence, name] = [row[text], row[label]].map((cell) =>
-      (cell ?? "").replace(/\s+/g, " ").trim(),
-    );
+    const sentence = cellOf(row[text]);
+    const name = cellOf(row[label]);
     if (sentence && name) lists.set(name, [...(lists.get(name) ?? []), sentence]);
   }
   if (lists.size < FEWEST || lists.size > MOST)

@@ -10,17 +10,17 @@ import { expanded, fit, probabilities, reduced } from "./linear_head.js";
 
 export const RIDGES = [1, 0.1, 0.01, 0.001];
 export const ONE_EACH = 30; // different sentences of a box, up to which one of each box is left out at a time
-const PARTS = 10, // in which more of them are left out
-  INNER = 4, // parts in which the ridge is chosen
-  LEAST = 1e-6; // of a probability, so that its logarithm is finite
+const PARTS = 10; // in which more of them are left out
+const INNER = 4; // parts in which the ridge is chosen
+const LEAST = 1e-6; // of a probability, so that its logarithm is finite
 const Z_95 = 1.959963984540054;
 
 /** The part of each row. The groups of each box are dealt out in turn, so that each part has some of every box; rows of one group are
  *  in one part.
  *  @param {Rows} rows @param {number} parts */
 export function split({ labels, groups }, parts) {
-  const partOf = new Map(),
-    dealt = new Map(); // box -> groups that were dealt out
+  const partOf = new Map(); // group -> its part
+  const dealt = new Map(); // box -> groups that were dealt out
   groups.forEach((group, row) => {
     if (partOf.has(group)) return;
     const before = dealt.get(labels[row]) ?? 0;
@@ -43,13 +43,14 @@ const at = (vectors, rows, places) => ({
 
 /** For each part: the places of its rows, and of all others.
  *  @param {number[]} part */
-const divisions = (part) =>
-  [...new Set(part)]
-    .sort((a, b) => a - b)
-    .map((one) => ({
-      test: part.flatMap((other, row) => (other === one ? [row] : [])),
-      train: part.flatMap((other, row) => (other === one ? [] : [row])),
-    }));
+function divisions(part) {
+  const rows = [...part.keys()];
+  const parts = [...new Set(part)].sort((a, b) => a - b);
+  return parts.map((one) => ({
+    test: rows.filter((row) => part[row] === one),
+    train: rows.filter((row) => part[row] !== one),
+  }));
+}
 
 /** Of RIDGES the one with the least log loss on rows that are left out, in INNER parts; of equal ones the largest.
  *  @param {Vector[]} vectors @param {Rows} rows */
@@ -58,10 +59,11 @@ export function chooseRidge(vectors, rows) {
     let loss = 0;
     for (const { test, train } of divisions(split(rows, INNER))) {
       if (!train.length) continue;
-      const known = at(vectors, rows, train),
-        head = fit(known.vectors, known.rows.labels, rows.boxes, ridge);
+      const known = at(vectors, rows, train);
+      const head = fit(known.vectors, known.rows.labels, rows.boxes, ridge);
       for (const i of test) {
-        loss -= Math.log(Math.max(probabilities(head, vectors[i])[rows.labels[i]], LEAST));
+        const own = probabilities(head, vectors[i])[rows.labels[i]];
+        loss -= Math.log(Math.max(own, LEAST));
       }
     }
     return loss;
@@ -72,26 +74,25 @@ export function chooseRidge(vectors, rows) {
 /** The head with the ridge that is best on rows that are left out.
  *  @param {Vector[]} vectors @param {Rows} rows @returns {{head: Head, ridge: number}} */
 export function fitWithRidge(vectors, rows) {
-  const { directions, coordinates } = reduced(vectors),
-    ridge = chooseRidge(coordinates, rows);
-  return {
-    head: expanded(fit(coordinates, rows.labels, rows.boxes, ridge), directions),
-    ridge,
-  };
+  const { directions, coordinates } = reduced(vectors);
+  const ridge = chooseRidge(coordinates, rows);
+  const head = fit(coordinates, rows.labels, rows.boxes, ridge);
+  return { head: expanded(head, directions), ridge };
 }
 
 /** For each row the probabilities of a head that was fitted without it, with a ridge that was chosen without it.
  *  @param {Vector[]} vectors @param {Rows} rows */
 export function leftOutInTurn(vectors, rows) {
-  const { coordinates } = reduced(vectors),
-    oneEach = split(rows, rows.labels.length),
-    parts = Math.max(...oneEach) + 1; // as many as the largest box has different sentences
+  const { coordinates } = reduced(vectors);
+  const oneEach = split(rows, rows.labels.length);
+  const count = Math.max(...oneEach) + 1; // as many as the largest box has different sentences
+  const parts = count <= ONE_EACH ? oneEach : split(rows, PARTS);
   /** @type {number[][]} */
   const result = [];
-  for (const { test, train } of divisions(parts <= ONE_EACH ? oneEach : split(rows, PARTS))) {
-    const known = at(coordinates, rows, train),
-      ridge = chooseRidge(known.vectors, known.rows),
-      head = fit(known.vectors, known.rows.labels, rows.boxes, ridge);
+  for (const { test, train } of divisions(parts)) {
+    const known = at(coordinates, rows, train);
+    const ridge = chooseRidge(known.vectors, known.rows);
+    const head = fit(known.vectors, known.rows.labels, rows.boxes, ridge);
     for (const i of test) result[i] = probabilities(head, coordinates[i]);
   }
   return result;
@@ -100,10 +101,11 @@ export function leftOutInTurn(vectors, rows) {
 /** The 95 % interval of a share of *right* in *count* cases (Wilson, 1927).
  *  @param {number} right @param {number} count */
 export function interval(right, count) {
-  const share = right / count,
-    square = (Z_95 * Z_95) / count,
-    middle = (share + square / 2) / (1 + square),
-    half = (Z_95 / (1 + square)) * Math.sqrt((share * (1 - share)) / count + square / (4 * count));
+  const share = right / count;
+  const square = (Z_95 * Z_95) / count;
+  const middle = (share + square / 2) / (1 + square);
+  const spread = Math.sqrt((share * (1 - share)) / count + square / (4 * count));
+  const half = (Z_95 / (1 + square)) * spread;
   // at the ends exactly, which rounding would miss
   return { low: right === 0 ? 0 : middle - half, high: right === count ? 1 : middle + half };
 }
