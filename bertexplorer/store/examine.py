@@ -191,8 +191,9 @@ def free_bytes() -> int | None:
         used = int((CGROUP / "memory.current").read_text())
         cached = 0  # files in memory, which the kernel gives up
         for line in (CGROUP / "memory.stat").read_text().splitlines():
-            if "_file " in line:
-                cached += int(line.split()[1])
+            name, number = line.split()
+            if name in ("active_file", "inactive_file"):  # other lines count events
+                cached += int(number)
         if limit != "max":
             limits.append(int(limit) - used + cached)
     return min(limits, default=None)

@@ -213,8 +213,9 @@ def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> Non
 
 
 def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": "anon 1\ninactive_file 400000\n"}
-    for name, content in message.items():
+    kept = "anon 1\ninactive_file 300000\nactive_file 100000\nworkingset_refault_file 90000\n"
+    written = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": kept}
+    for name, content in written.items():
         (tmp_path / name).write_text(content)
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000000 kB\n")
     monkeypatch.setattr(examine, "CGROUP", tmp_path)
