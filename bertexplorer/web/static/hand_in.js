@@ -98,9 +98,9 @@ export async function still(view) {
       answer: { state = view.state.now, beside, receipt, words = [] },
     } = view,
     said = stage.said.textContent;
-  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) =>
-    h("p", {}, line),
-  );
+  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words]
+    .filter(Boolean)
+    .map((line) => h("p", {}, line));
   const names = [stage.ours.textContent, stage.named.textContent];
   const [ours, theirs, difference] = await Promise.all([
     asPicture(stage.figure, said),
