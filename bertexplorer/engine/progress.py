@@ -69,6 +69,7 @@ class Work:
             self.planned += total
             self.earlier = self.done
         self.done = self.earlier + done
+        self.total = max(self.total, self.done)  # also of a loop that was not announced
         self.check()
 
     def check(self) -> None:

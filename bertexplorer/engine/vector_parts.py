@@ -92,6 +92,7 @@ def integrated_rows(
     tokens = points[..., 0].numel()  # of all points
     size = max(1, CHUNK // tokens)
     cost = progress.GRADIENT * len(moved) * tokens
+    progress.report(0, cost)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         reference = read(start[None])[0]
         rows = reference.new_zeros(len(encoding), len(reference))

@@ -94,6 +94,15 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_saved_suite_names_no_sentence_that_it_did_not_read(suite: Page) -> None:
+    expect_said(suite, "accepted word first")
+    with suite.expect_download() as download:
+        suite.get_by_role("button", name="HTML", exact=True).click()
+    saved = download.value.path().read_text("utf-8")
+    assert "accepted word first" in saved and "The capital of France" not in saved.partition("<table")[0]
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_choosing_a_built_in_suite_leaves_the_file(suite: Page) -> None:
     suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
     expect_said(suite, "of 2 pairs")

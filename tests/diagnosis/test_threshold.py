@@ -9,8 +9,9 @@ from sklearn.metrics import precision_recall_curve, roc_auc_score
 import bertexplorer as bx
 from bertexplorer.diagnosis import threshold
 from bertexplorer.diagnosis.pairs import MAX_PAIRS, read_pairs
+from bertexplorer.engine.progress import Work, working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.views.threshold.compute import strangers
+from bertexplorer.views.threshold.compute import strangers, vectors
 
 
 def planted(count: int, apart: float, seed: int = 0) -> tuple[Any, Any]:
@@ -138,3 +139,14 @@ def test_few_pairs_say_nothing_of_new_ones() -> None:
         {"text_a": "The shop is open.", "text_b": f"The shop is {w}.", "label": w < "m"} for w in ("a", "b", "x", "y")
     ]
     assert "too few to say" in bx.load("mini").threshold(rows=rows).said
+
+
+def test_vectors_that_are_kept_count_as_no_work() -> None:
+    bert, texts = bx.load("tiny"), ["The cat sat on the mat.", "A dog sat in Paris."]
+    first, second = Work(), Work()
+    with working(first):
+        vectors(bert.checkpoint, texts, "", "mean")
+    with working(second):
+        vectors(bert.checkpoint, texts, "", "mean")
+    assert 0 < first.done == first.total
+    assert second.done == second.total == 0

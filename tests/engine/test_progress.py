@@ -153,3 +153,9 @@ def test_shared_results_belong_to_no_work() -> None:
         progress.report(0, 5)
         progress.check()
     assert work.total == 0
+
+
+def test_a_loop_that_was_not_announced_is_never_more_than_done() -> None:
+    work = Work()
+    work.report(5, 10)
+    assert (work.done, work.total, work.seconds_left) == (5, 5, 0.0)

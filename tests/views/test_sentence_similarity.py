@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bertexplorer.answers.vectors import BUILT_IN, LabelledLine
 from bertexplorer.engine import vector_parts
+from bertexplorer.engine.progress import Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -266,3 +267,10 @@ def test_the_parts_of_words_add_up_to_the_similarity(mini: Checkpoint) -> None:
     (part,) = [row["part"] for row in rows if (row["first"], row["second"]) == ("children", "kids")]
     assert Facts(mini, KIDS, result).part("children", "kids") == pytest.approx(part)
     assert sum(float(str(row["part"])) for row in rows) == pytest.approx(result.similarity, abs=1e-5)
+
+
+def test_the_work_of_the_input_words_is_announced_before_it_is_done(tiny_copy: Tiny) -> None:
+    work = Work()
+    with working(work):
+        run(encoder_of(tiny_copy("bert")), terms="input words")
+    assert 0 < work.done <= work.total

@@ -185,7 +185,8 @@ def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[s
 
 
 def different_values(rows: Sequence[Row], column: str) -> int:
-    return len({cell_text(row.cells[column]).strip() for row in rows})
+    values = {cell_text(row.cells[column]).strip() for row in rows}
+    return len(values - {""})
 
 
 def keep_file_order(

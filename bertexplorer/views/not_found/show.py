@@ -165,12 +165,10 @@ def row(result: NotFound, query: int, others: tuple[NotFound, ...], miss: Miss |
     asked = result.collection.queries[query]
     prompt = result.collection.written_prompt
     shown = f"… {asked.removeprefix(prompt)}" if prompt else asked
-    if miss:
-        passage, cause, what, rank = miss.passage, miss.cause, miss.what, miss.rank
-        undone = f"rank {miss.after:,}: {what}" if what else ""
-    else:
-        passage, cause, undone, rank = answer_of(result, query), FOUND, "", result.ranks[query]
+    passage = miss.passage if miss else answer_of(result, query)
     text = result.collection.passages[passage]
+    cause = miss.cause if miss else FOUND
+    undone = f"rank {miss.after:,}: {miss.what}" if miss and miss.what else ""
     theirs: list[dict[str, Any] | None] = []
     for other in others:
         their_rank = other.ranks[query] if other.collection == result.collection else 0
@@ -186,7 +184,7 @@ def row(result: NotFound, query: int, others: tuple[NotFound, ...], miss: Miss |
         "wanted": cause,
         "answer": undone,
         "right": None,
-        "score": float(rank),
+        "score": float(result.ranks[query]),
         "rank": None,
         "others": theirs,
         "state": {"view": "sentence-similarity", "text": asked, "pair": text},

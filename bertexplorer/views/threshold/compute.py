@@ -196,7 +196,6 @@ def vectors(
                 raise ExplorerError(f"{text!r:.60} cannot be compared. {error}") from error
         cut += [encoding for encoding in encodings if encoding.left_out]
         made.append(engine.kept_sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
-        progress.report(start + len(encodings), len(distinct))
     return np.concatenate(made)[[numbers[text] for text in texts]], cut_note(cut, "text")
 
 

@@ -79,7 +79,8 @@ class Exports extends HTMLElement {
    *  @param {HTMLButtonElement} button */
   async #saveFigure(kind, button) {
     const { answer, view, stage, strip, old, isPrivate } = this.shown();
-    const { state, receipt } = answer;
+    const { receipt } = answer;
+    const state = view.text ? answer.state : { ...answer.state, text: "", pair: "" };
     if (old || !(answer.document || stage.figure.figure)) {
       say(button, "Nothing to save");
       return;
@@ -90,7 +91,7 @@ class Exports extends HTMLElement {
     }
     if (kind === "html") {
       const rows = ask("view/csv", { body: { state } });
-      const shown = { stage, answer: { ...answer, words: strip.words } };
+      const shown = { stage, answer: { ...answer, state, words: strip.words } };
       await saveView(view, shown, rows, location.href, isPrivate ? PRIVATE : "");
       return;
     }

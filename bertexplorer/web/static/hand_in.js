@@ -81,7 +81,7 @@ export async function still(view) {
   const { state = view.state.now, beside, receipt, words = [] } = answer;
   const said = stage.said.textContent;
   const texts = [state.text, state.pair].filter(Boolean).join(" — ");
-  const about = [texts, ...words].map((line) => h("p", {}, line));
+  const about = [texts, ...words].filter(Boolean).map((line) => h("p", {}, line));
   const [ours, theirs, difference] = await Promise.all([
     asPicture(stage.figure, said),
     beside ? asPicture(stage.theirs, beside.said) : "",

@@ -88,6 +88,12 @@ def test_the_reason_for_a_guess_is_reported() -> None:
     assert guess_reasons(bare, (TEXT, LABEL), guess_columns(bare, (TEXT, LABEL)))["text"] == "its texts are the longest"
 
 
+def test_an_empty_cell_is_no_value_of_a_label() -> None:
+    table = read(b"text,label\nA fine soup,good\nA cold fish,bad\nNo label here,\n", "rows.csv", header=True)
+    reasons = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
+    assert reasons["label"] == "by its name, 2 different values"
+
+
 def test_no_column_is_guessed_if_none_fits() -> None:
     table = read("\n".join(f"a text no {i}" for i in range(9)).encode(), "a.txt")
     assert guess_columns(table, (LABEL, TEXT, SCORE)) == {"text": "text"}
