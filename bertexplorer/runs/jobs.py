@@ -214,7 +214,10 @@ class Jobs:
         """The row of one run."""
         rows = self.table.jobs(f"WHERE id = ? AND {OWNED}", sanitize(id), *self.owned_parameters(owner))
         if not rows:
-            raise ExplorerError(f"There is no run {one_line(id, 40)!r} here (any more). Choose one from the list.")
+            raise ExplorerError(
+                f"There is no run {one_line(id, 40)!r} here. It was deleted, or it belongs to another browser: a run "
+                "is seen in the one that started it. Choose one from the list."
+            )
         return rows[0]
 
     def run(self, id: str, owner: str | None) -> Run:

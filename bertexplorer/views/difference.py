@@ -47,9 +47,9 @@ def draw(
     keys, ours, theirs = most_different(analysis, first, second, checkpoints)
     if not keys:
         return None
-    differing = [key for key in keys if differs(ours.get(key), theirs.get(key))]
-    keys = differing or keys
     shares = all(is_share(analysis, result) for result in (first, second))
+    differing = [key for key in keys if differs(ours.get(key), theirs.get(key), shares)]
+    keys = differing or keys
     if isinstance(analysis, OfHeads) and has_several_heads(analysis, keys):
         row_names = [analysis.name_row(*key) for key in keys]
     else:
@@ -68,15 +68,17 @@ def draw(
     )
     marks: list[Mark] = [Bars(bars, above=True, axis=True, unit="share" if shares else ""), legend]
     measure = "score" if is_score(first, second) else analysis.MEASURE
-    title = "what differs most" if differing else "nothing differs"
+    title = "what differs most" if differing else "nothing differs by as much as is shown"
     if measure != "value":  # which says nothing
         title = f"{title}: {measure.replace('_', ' ')}"
     return Figure([Panel(marks, title)])
 
 
-def differs(ours: float | None, theirs: float | None) -> bool:
-    """Whether two numbers differ by more than rounding; one that is not listed differs from one that is."""
-    return ours is None or theirs is None or round(ours - theirs, ROUNDED) != 0
+def differs(ours: float | None, theirs: float | None, shares: bool) -> bool:
+    """Whether two numbers are printed differently; one that is not listed differs from one that is."""
+    if ours is None or theirs is None:
+        return True
+    return format_value(ours, shares) != format_value(theirs, shares)
 
 
 def is_score(first: ViewResult, second: ViewResult) -> bool:

@@ -193,7 +193,7 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
     expect(page.locator("#difference")).to_contain_text("mini, top=3")
     box.fill("")
     box.press("Enter")
-    expect(page.locator("#message")).to_contain_text("This view has top and words.")
+    expect(page.locator("#message")).to_contain_text("This view has top, words and precision.")
     choose_view(page, "BertViz")
     expect(page.frame_locator("#figure iframe").locator("svg").first).to_be_visible()
 

@@ -110,15 +110,14 @@ def row_findings(
     repeated = [pair for pair in duplicates(train, keys) if pair not in contradicting]
     if repeated:
         findings.append(rows_finding(repeated, "duplicates an earlier row", "duplicate an earlier row"))
-    of_dev = f"of the {len(dev):,} validation rows"
     shared = overlap(train, dev, keys)
     if shared:
-        singular, plural = f"{of_dev} is among the training rows too", f"{of_dev} are training rows too"
-        findings.append(rows_finding(shared, singular, plural))
+        singular, plural = "is among the training rows too", "are training rows too"
+        findings.append(rows_finding(shared, singular, plural, validation_rows=len(dev)))
     nearly = near_overlap(train, dev, keys)
     if nearly:
-        singular, plural = f"{of_dev} nearly repeats a training row", f"{of_dev} nearly repeat a training row"
-        findings.append(rows_finding(nearly, singular, plural))
+        singular, plural = "nearly repeats a training row", "nearly repeat a training row"
+        findings.append(rows_finding(nearly, singular, plural, validation_rows=len(dev)))
     return sorted(findings, key=lambda finding: not finding.stops)
 
 
@@ -150,16 +149,22 @@ def comma_findings(rows: Sequence[Row], keys: Sequence[str]) -> list[Finding]:
     return findings
 
 
-def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -> Finding:
+def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str, *, validation_rows: int = 0) -> Finding:
     """“3 rows …: line 7 (as line 2), …”, naming the first three. *singular*, *plural*: the predicate, singular and
-    plural."""
+    plural. *validation_rows*: how many there are, if these are some of them."""
+    count = len(pairs)
+    if validation_rows and count == validation_rows > 1:
+        subject = f"All {count:,} validation rows"
+    elif validation_rows:
+        subject = f"{count:,} of the {validation_rows:,} validation rows"
+    else:
+        subject = "1 row" if count == 1 else f"{count:,} rows"
     examples = []
     for line, before in pairs[:3]:
         examples.append(f"line {line} (as line {before})" if before else f"line {line}")
-    if len(pairs) > 3:
-        examples.append("…")
-    message = f"1 row {singular}" if len(pairs) == 1 else f"{len(pairs):,} rows {plural}"
-    return Finding(f"{message}: {', '.join(examples)}.", tuple(line for line, _ in pairs))
+    end = ", …" if count > 3 else "."
+    message = f"{subject} {singular if count == 1 else plural}: {', '.join(examples)}{end}"
+    return Finding(message, tuple(line for line, _ in pairs))
 
 
 def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several: bool = False) -> list[Finding]:

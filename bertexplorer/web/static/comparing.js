@@ -29,7 +29,7 @@ export function hint({ against, other }, view) {
   if (against === "another checkpoint" && view.several) return `${hint} ${SEVERAL}`;
   if (against === "other settings") {
     const names = view.settings.filter((one) => !one.by_page).map((one) => one.name);
-    return names.length ? `${hint} This view has ${joinNames(names)}.` : hint;
+    return `${hint} This view has ${joinNames([...names, "precision"])}.`;
   }
   return hint;
 }

@@ -188,7 +188,7 @@ def test_validation_rows_that_nearly_repeat_a_training_row_are_named() -> None:
     dev = of("I enjoyed the film and its musics.", "The staff was rude to us all evening!", "the food was COLD.")
     assert checks.near_overlap(train, dev, ["text"]) == [(1, 1), (2, 3)]
     (finding,) = [one for one in checks.row_findings(train, dev, ["text"]) if "nearly" in one.what]
-    assert finding.what.startswith("2 rows of the 3 validation rows nearly repeat") and finding.lines == (1, 2)
+    assert finding.what.startswith("2 of the 3 validation rows nearly repeat") and finding.lines == (1, 2)
     assert checks.near_overlap(train, [], ["text"]) == []
     many = of("x" * 1_000_001)
     assert checks.near_overlap(many, many, ["text"]) == []
