@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from bertexplorer.charts.marks import GROUPS, Figure, Line, Lines, Mark, Panel, StyledWords, TextLines, Tone, key
 from bertexplorer.charts.style import decimal
+from bertexplorer.training.finetuning.compare import wilson
 from bertexplorer.training.tasks import TASKS
+from bertexplorer.wording import counted
 
 OF_ROWS = ("right",)  # measures of a row that are shares, beside the metrics of tasks
 
@@ -36,6 +38,14 @@ class Curve:
     def trained(self) -> list[float]:
         """The values after the first step; the untrained model, at epoch 0, is not one of the run's checkpoints."""
         return [value for epoch, value in self.evaluations if epoch > 0]
+
+    @property
+    def validation_rows(self) -> int:
+        """0 if the run has not begun."""
+        for event in self.events:
+            if event["event"] == "ready":
+                return int(event.get("dev_rows", 0))
+        return 0
 
     @property
     def floor(self) -> Baseline | None:
@@ -141,12 +151,19 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
         if curve.trained:
             best = select(curve.trained)
             sentence += f" and is {format_metric(curve.metric, best)} at its best"
+            is_share_of_rows = curve.metric == "accuracy" and curve.validation_rows > 0
+            low, high = wilson(best, curve.validation_rows)
+            if is_share_of_rows:
+                ends = f"{format_metric(curve.metric, low)} to {format_metric(curve.metric, high)}"
+                sentence += f" (95 % interval on {counted(curve.validation_rows, 'validation row')}: {ends})"
             if curve.floor:
                 floor = curve.floor.value
                 sentence += f"; without learning ({curve.floor.name}) it is {format_metric(curve.metric, floor)}"
                 is_better = best > floor if higher else best < floor
                 if not is_better:
                     sentence += ", no better than the baseline"
+                elif is_share_of_rows and floor >= low:
+                    sentence += ", which is within that interval"
         sentences.append(f"{sentence}.")
     return " ".join(sentences)
 

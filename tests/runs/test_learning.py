@@ -21,6 +21,11 @@ def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
     return entries
 
 
+def on_rows(count: int, *values: float, metric: str = "accuracy") -> Curve:
+    ready, *others = events(list(values), 0.875)
+    return Curve("run", metric, "Accuracy", [{**ready, "dev_rows": count}, *others])
+
+
 def lines(fig: Figure, panel: int) -> Sequence[Line]:
     return fig.panels[panel].marks[0].lines
 
@@ -39,6 +44,17 @@ def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     trained, evaluated = lines(fig, 1)
     assert trained.at == [0.5, 1.5, 2.5] and trained.values[0] == pytest.approx(0.7) and trained.look == "line"
     assert evaluated.values == pytest.approx([0.6, 0.3, 0.4]) and evaluated.look == "points"
+
+
+def test_the_best_accuracy_has_the_interval_of_its_rows() -> None:
+    few = learning.say([on_rows(8, 0.5, 1.0)])
+    assert "is 100.0 % at its best (95 % interval on 8 validation rows: 67.6 % to 100.0 %)" in few
+    assert few.endswith("it is 87.5 %, which is within that interval.")
+    assert learning.say([on_rows(800, 0.5, 1.0)]).endswith("it is 87.5 %.")
+    assert "interval" not in learning.say([curve(0.4, 0.7)])  # an old run does not say how many rows there were
+    other = on_rows(8, 0.5, 1.0)
+    loss = Curve("run", "loss", "Loss", other.events)
+    assert "interval" not in learning.say([loss], higher=False)
 
 
 def test_several_runs_have_their_own_colours_and_one_key() -> None:
