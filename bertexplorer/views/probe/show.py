@@ -124,10 +124,15 @@ def say(result: Probe) -> str:
         held_out = f"{held_out} (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)"
     sentences = [
         f"A linear probe tells {join_names(names)} apart best at {place}: it is right for "
-        f"{share(float(result.accuracy[best]))} of {held_out}, against {against}",
-        f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
-        f"{points(result, best)} points",
+        f"{share(float(result.accuracy[best]))} of {held_out}, against {against}"
     ]
+    as_good = int((result.accuracy >= result.accuracy[best]).sum()) - 1
+    if as_good:
+        sentences.append(f"{count(as_good, 'other layer')} {'is' if as_good == 1 else 'are'} as good")
+    sentences.append(
+        f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
+        f"{points(result, best)} points"
+    )
     return ". ".join([*sentences, *remarks(result)]) + "."
 
 

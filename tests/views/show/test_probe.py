@@ -43,6 +43,8 @@ def result(word: str = "walk", seeds: int = 2) -> Probe:
         ({"unconverged": 3}, "3 of 16 fits did not converge"),
         ({"labels": tuple("abcdef")}, "“a”, “b”, “c”, “d” and 2 more labels"),
         ({"accuracies": np.full((4, 2), 0.5)}, "at the input of the first layer: it is right for 50 %"),
+        ({"accuracies": np.full((4, 2), 0.5)}, "3 other layers are as good"),
+        ({"accuracies": np.array([[0.5], [0.5], [0.75], [0.75]])}, "1 other layer is as good"),
     ],
 )
 def test_the_sentence_has_its_caveats(changes: dict[str, Any], part: str) -> None:
