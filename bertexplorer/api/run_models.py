@@ -143,9 +143,16 @@ def run_json(run: Run) -> dict[str, Any]:
 
 def status(run: Run) -> str:
     """The state of a run, its progress and its message in one line."""
-    left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
-    share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
-    return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
+    words: str = run.state
+    if run.state == "running" and run.progress >= 1:
+        words = "running, all steps are done; testing and saving"
+    elif run.state == "running":
+        words = f"running {int(100 * run.progress)} %"
+        if run.seconds_left:
+            words += f", {duration(run.seconds_left)} left"
+    if run.message and run.message != run.state:
+        words += f": {run.message}"
+    return words
 
 
 def task_json(name: str) -> dict[str, Any]:
