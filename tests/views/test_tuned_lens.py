@@ -38,7 +38,7 @@ def test_the_tuned_lens_is_better_than_the_raw_one_at_every_layer_of_mini(tuned:
     result = tuned.tuned
     assert result is not None and result.worse == ()
     assert all(new < 0.75 * old for old, new in zip(result.raw, result.tuned, strict=True)), (result.raw, result.tuned)
-    assert result.positions > 600 and 150 < result.held_out < result.positions / 2 and result.seconds > 0
+    assert result.positions > 600 and 150 < result.held_out < result.positions / 2
 
 
 @pytest.mark.slow
