@@ -45,7 +45,7 @@ class Collection:
     unusable: tuple[RowProblem, ...] = ()  # rows that were not used, with the reason
     columns_said: str = ""  # which columns were read under another name
 
-    @property
+    @cached_property
     def written_prompt(self) -> str:
         """What stands before every query up to a colon, as instructions do; '' if nothing does, or for one query."""
         if len(self.queries) < 2:
