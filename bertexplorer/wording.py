@@ -17,3 +17,14 @@ def counted(number: int, noun: str) -> str:
     ('1 head', '2,300 rows')
     """
     return f"{number:,} {plural(noun, number)}"
+
+
+def distance(value: float) -> str:
+    """The distance between two vectors in two digits; what is smaller than the noise of fp32 is 0.
+
+    >>> distance(0.01234), distance(0.1004), distance(3e-9)
+    ('0.012', '0.10', 'below 1e-6')
+    """
+    if value < 1e-6:
+        return "below 1e-6"
+    return f"{value:#.2g}" if value >= 1e-3 else f"{value:.2g}"

@@ -22,7 +22,8 @@ STARTS = {  # what begins -> (its code, what it must not import)
         {"accelerate", "huggingface_hub", "transformers"} | PAGE | NEEDED_BY_FEW,
     ),
     "the page until it listens": (
-        "import bertexplorer.web.gradio_patches, bertexplorer.server.launch, bertexplorer.store.registry",
+        "import bertexplorer.web.gradio_patches, bertexplorer.server.launch, bertexplorer.store.registry\n"
+        "from bertexplorer.views import VIEWS; list(VIEWS)",
         {"accelerate", "torch", "transformers"} | NEEDED_BY_FEW,
     ),
 }

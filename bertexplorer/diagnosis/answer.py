@@ -12,7 +12,7 @@ from bertexplorer.diagnosis.recipe import Recipe, dense_layers, describe, descri
 from bertexplorer.diagnosis.search import Found, search
 from bertexplorer.engine import sentence_encoder_of
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.wording import counted
+from bertexplorer.wording import counted, distance
 
 SHOWN = 10  # recipes in the rows
 Outcome = Literal["named", "several", "none", "shuffled"]
@@ -136,7 +136,7 @@ class Words:
             return f"{sentence}."
         ours = best.mean(confirming)
         second = min(candidate.mean(confirming) for candidate in behind)
-        return f"{sentence}: the distance (1 - cosine) is {number(ours)}, of the next recipe {number(second)}."
+        return f"{sentence}: the distance (1 - cosine) is {distance(ours)}, of the next recipe {distance(second)}."
 
     def nearest(self) -> tuple[NearRecipe, ...]:
         """The recipes to list: the nearest of all first, and that of the files."""
@@ -220,6 +220,7 @@ class Words:
                 f"{self.found.own.width:,}. They come from another checkpoint."
             )
         best = self.found.nearest[0]
+        away = distance(best.mean(self.found.rows.all))
         if self.found.only_short:
             return (
                 f"Texts of up to {SHORT} tokens have the vectors of {name}: {self.describe(best.recipe)}. Longer ones "
@@ -227,7 +228,7 @@ class Words:
             )
         return (
             f"None of {self.found.tried:,} recipes of {name} gives these vectors. The nearest is at a distance "
-            f"(1 - cosine) of {number(best.mean(self.found.rows.all))} on average: {self.describe(best.recipe)}. They "
+            f"(1 - cosine) of {away} on average: {self.describe(best.recipe)}. They "
             "come from another checkpoint or revision, or from a step that is not tried here."
         )
 
@@ -261,14 +262,3 @@ class Words:
 def joined(*sentences: str) -> str:
     """The *sentences* that are not empty, with spaces between."""
     return " ".join(sentence for sentence in sentences if sentence)
-
-
-def number(distance: float) -> str:
-    """A distance in two digits; what is smaller than the noise of fp32 is 0.
-
-    >>> number(0.01234), number(0.1004), number(3e-9)
-    ('0.012', '0.10', 'below 1e-6')
-    """
-    if distance < 1e-6:
-        return "below 1e-6"
-    return f"{distance:#.2g}" if distance >= 1e-3 else f"{distance:.2g}"

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from bertexplorer.answers.encoding import windows
 from bertexplorer.diagnosis.collection import Searcher
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import without_panic
 from bertexplorer.training.data.near_duplicates import ALIKE, normal, runs
 from bertexplorer.training.ranking import words
@@ -229,6 +228,8 @@ class Doctor:
 
     def prompt(self) -> Undone | None:
         """Put another prompt before the query, or none: the one by which the passage ranks first."""
+        from bertexplorer.model.sentence_encoder import SentenceEncoder  # needs torch, for which no page waits
+
         searcher = self.searcher
         trials: list[tuple[str, str | None, str]] = []  # the query, the name of its prompt, and what that undoes
         own = searcher.checkpoint.sentence_encoder or SentenceEncoder()

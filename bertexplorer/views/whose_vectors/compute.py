@@ -17,10 +17,7 @@ from bertexplorer import engine
 from bertexplorer.answers.sample_sentences import SAMPLE
 from bertexplorer.answers.uploads import check_given
 from bertexplorer.answers.vectors import prompt_name
-from bertexplorer.diagnosis.answer import NearRecipe, Outcome, VectorDiagnosis, diagnose
 from bertexplorer.diagnosis.given import TextVectors, check
-from bertexplorer.diagnosis.recipe import own_recipe
-from bertexplorer.diagnosis.states import Reader
 from bertexplorer.engine.progress import working
 from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.text import Text
@@ -28,6 +25,7 @@ from bertexplorer.options import Option
 from bertexplorer.views import facts
 
 if TYPE_CHECKING:
+    from bertexplorer.diagnosis.answer import NearRecipe, Outcome, VectorDiagnosis
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("recipe",), "confirmed"
@@ -83,6 +81,8 @@ def run(
     """Find the recipe that makes *vectors* of their texts; without them, of vectors that were made as
     `Options.planted` says. *text* is not read. Raises ExplorerError for vectors that cannot be compared, such as those
     of one text, and for an unknown prompt."""
+    from bertexplorer.diagnosis.answer import diagnose  # needs torch, for which a page that opens should not wait
+
     check_given("vectors", options.vectors, vectors.texts if vectors else None)
     checkpoint = in_fp32(checkpoint)
     given = vectors or plant(checkpoint, options.planted)
@@ -147,6 +147,9 @@ def in_fp32(checkpoint: Checkpoint) -> Checkpoint:
 def plant(checkpoint: Checkpoint, planted: Planted) -> TextVectors:
     """The vectors of TEXTS as another program may have made them: as the checkpoint's files say, but for the one thing
     that *planted* names."""
+    from bertexplorer.diagnosis.recipe import own_recipe
+    from bertexplorer.diagnosis.states import Reader
+
     own = own_recipe(checkpoint, "")
     reading = own.reading
     layer = own.layer

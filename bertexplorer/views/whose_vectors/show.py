@@ -1,11 +1,18 @@
 """Figure for whose vectors: a bar for each recipe, as long as its distance from the given vectors, and what the texts
 cannot show."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bertexplorer import wording
 from bertexplorer.charts.marks import Arcs, Bar, Bars, Figure, Panel, StyledWords, TextLines, Tick, Tone, key
 from bertexplorer.charts.style import capital
-from bertexplorer.diagnosis.answer import NearRecipe, number
 from bertexplorer.views.view import Example, View
 from bertexplorer.views.whose_vectors.compute import WhoseVectors
+
+if TYPE_CHECKING:
+    from bertexplorer.diagnosis.answer import NearRecipe
 
 VIEW = View(
     __package__,
@@ -77,10 +84,10 @@ def draw_order(order: tuple[tuple[str, str], ...]) -> Panel:
 
 def bar(recipe: NearRecipe) -> Bar:
     """A recipe, named by what differs from the files."""
-    distance = number(recipe.confirmed)
+    distance = wording.distance(recipe.confirmed)
     lines = [
         recipe.said,
-        f"distance on the texts it was found with: {number(recipe.found)}",
+        f"distance on the texts it was found with: {wording.distance(recipe.found)}",
         f"on the others: {distance}",
     ]
     tone: Tone = "blue"
