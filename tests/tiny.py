@@ -129,13 +129,14 @@ LABELS = {
     "TokenClassification": {"id2label": {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC"}},
     "QuestionAnswering": {},
 }
+OFFERED = set(dir(transformers))  # names alone: looking for a class would import its family
 TASK_RECIPES = {  # the fine-tuned heads: bert-SequenceClassification and so on
     f"{RECIPES[family].model_type}-{task}": replace(
         RECIPES[family], model=f"{name}For{task}", numbers={**RECIPES[family].numbers, **named}
     )
     for family, name in FAMILIES.items()
     for task, named in LABELS.items()
-    if hasattr(transformers, f"{name}For{task}")
+    if f"{name}For{task}" in OFFERED
 }
 IDS = {
     "bytes": (0, 1, 2),
