@@ -45,7 +45,9 @@ def use_checkpoint(page: Page, name: str) -> None:
 
 def upload(page: Page, box: str, file: Path) -> None:
     """Give *file* to the file box at *box*, which shows its name once the server has it."""
-    page.locator(f"{box} input[type=file]").set_input_files(file)
+    with page.expect_file_chooser() as choosing:
+        page.locator(box).get_by_role("button", name="Choose a file").click()
+    choosing.value.set_files(file)
     expect(page.locator(f"{box} .named")).to_contain_text(file.stem)
 
 

@@ -8,6 +8,7 @@ import {
   leftOutInTurn,
 } from "../../bertexplorer/web/static/teach/evaluation.js";
 import { fit, probabilities, reduced } from "../../bertexplorer/web/static/teach/linear_head.js";
+import { mapFigure } from "../../bertexplorer/web/static/teach/report.js";
 import { sameSentence, words, wordVectors } from "../../bertexplorer/web/static/teach/words.js";
 import { table } from "./cases.js";
 
@@ -94,4 +95,20 @@ test("the interval of none and of all ends at 0 and at 1, however many there are
     assert.equal(interval(0, count).low, 0);
     assert.equal(interval(count, count).high, 1);
   }
+});
+
+test("the map names each box in the colour of its sentences", () => {
+  const boxes = [{ name: "kitchen" }, { name: "" }];
+  const rows = { labels: [0, 1, 0], sentences: ["a", "b", "c"] };
+  const places = [
+    [0, 0],
+    [1, 1],
+    [0, 1],
+  ];
+  const [points, key] = mapFigure(boxes, rows, places).panels[0].marks;
+  const [first, second] = [points.tones[0], points.tones[1]];
+  assert.deepEqual(points.tones, [first, second, first]);
+  assert.notEqual(first, second);
+  const parts = key.lines[0].map(({ text, tone = "" }) => text.trim() + tone).filter(Boolean);
+  assert.deepEqual(parts, [`●${first}`, "kitchen", "·", `●${second}`, "box 2"]);
 });

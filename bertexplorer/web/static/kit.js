@@ -137,3 +137,32 @@ export function save(name, url) {
 /** A random key: requests with the same one are the same request, however often it is sent. */
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("");
+
+/** A field for a file, which *use* gets as soon as it is chosen. The name of the one in use stands in *beside*, as that of a
+ *  browser's own field would be "no file chosen" again.
+ *  @param {{ id: string, label: string, accept: string, use: (file: File) => Promise<void> }} field
+ *  @param {any[]} beside */
+export function fileField({ id, label, accept, use }, ...beside) {
+  const input = h("input", {
+    type: "file",
+    accept,
+    hidden: true,
+    onchange: async () => {
+      const [chosen] = input.files;
+      if (chosen) await use(chosen);
+      input.value = "";
+    },
+  });
+  const choose = h(
+    "button",
+    { type: "button", class: "back", onclick: () => input.click() },
+    "Choose a file",
+  );
+  return h(
+    "fieldset",
+    { class: "setting file", id },
+    h("legend", {}, label),
+    h("p", {}, choose, " ", ...beside),
+    input,
+  );
+}

@@ -3,7 +3,7 @@
 import "./runs.js";
 import "./figure.js";
 import { ask, sendFile, unanswered } from "./backend.js";
-import { h, unbroken } from "./kit.js";
+import { fileField, h, unbroken } from "./kit.js";
 import { about } from "./masthead.js";
 import { actionButtons, offerActions } from "./run_buttons.js";
 import { progressBar, stateWords } from "./runs.js";
@@ -98,20 +98,10 @@ class Pretrain extends RunsPage {
       ),
     );
     this.source.querySelector("input").checked = true;
-    this.input = h("input", {
-      type: "file",
-      id: "text-input",
-      accept: ".txt,.xz",
-      onchange: () => this.#send(),
-    });
-    this.named = h("p", { class: "named", dir: "auto" });
-    this.file = h(
-      "div",
-      { class: "setting file", id: "text-file", hidden: true },
-      h("label", { for: "text-input" }, "Text"),
-      this.input,
-      this.named,
-    );
+    this.named = h("span", { class: "named", dir: "auto" });
+    const use = (file) => this.#send(file);
+    this.file = fileField({ id: "text-file", label: "Text", accept: ".txt,.xz", use }, this.named);
+    this.file.hidden = true;
     this.minutes = h("input", {
       type: "number",
       id: "minutes",
@@ -191,12 +181,9 @@ class Pretrain extends RunsPage {
     return this.querySelector(`input[name=${name}]:checked`).value;
   }
 
-  async #send() {
-    const [chosen] = this.input.files;
-    if (!chosen) return;
+  async #send(chosen) {
     this.#tell(`Uploading ${chosen.name}…`, "busy");
     const { status, answer } = await sendFile("files", chosen);
-    this.input.value = "";
     this.#tell(status === 200 ? "" : answer.detail);
     if (status !== 200) return;
     this.#file = answer;

@@ -1,7 +1,7 @@
 // <bx-setup>: what a new run learns, from what and how. It shows the rows as the server reads them before the run starts. Fires
 // "started" with the id of the run. What is set stays in this tab, also after a reload.
 import { ask, sendFile, unanswered } from "./backend.js";
-import { choosing, h, newKey } from "./kit.js";
+import { choosing, fileField, h, newKey } from "./kit.js";
 import { message, table } from "./table.js";
 
 /** @import { Setting, Task } from "./types.d.ts" */
@@ -152,16 +152,6 @@ class Setup extends HTMLElement {
 
   /** A field for a file, which is sent at once. */
   #upload(name, label, id) {
-    const input = h("input", {
-      type: "file",
-      accept: ACCEPTS,
-      id: `${id}-input`,
-      onchange: async () => {
-        const [chosen] = input.files ?? [];
-        if (chosen) await this.#send(name, chosen);
-        input.value = "";
-      },
-    });
     const named = h("span", { class: "named", dir: "auto" });
     const remove = h(
       "button",
@@ -178,13 +168,8 @@ class Setup extends HTMLElement {
       { type: "button", class: "back", hidden: true, onclick: () => this.#audit(name) },
       "Can it read them?",
     );
-    const field = h(
-      "div",
-      { class: "setting file", id },
-      h("label", { for: input.id }, label),
-      input,
-      h("p", {}, named, " ", remove, " ", audit),
-    );
+    const use = (file) => this.#send(name, file);
+    const field = fileField({ id, label, accept: ACCEPTS, use }, named, " ", remove, " ", audit);
     return {
       field,
       show: (file) => {

@@ -90,8 +90,9 @@ class Teach extends HTMLElement {
         {},
         `Put sentences into boxes. BERT reads them, a small head learns which box each belongs to, and you try to fool it. ${where}`,
       ),
-      this.#bar(),
+      this.#beginning(),
       this.boxes,
+      this.#actions(),
       this.odd,
       this.notice,
       this.#trial(),
@@ -106,12 +107,11 @@ class Teach extends HTMLElement {
 
   // What a person does.
 
-  #bar() {
+  /** Which boxes to begin with. */
+  #beginning() {
     const sets = h(
       "select",
-      {
-        "aria-label": "Boxes to begin with",
-      },
+      { "aria-label": "Boxes to begin with" },
       h("option", { value: "" }, "Begin with …"),
       Object.keys(SETS).map((name) => h("option", { value: name }, name)),
       h("option", { value: "empty" }, "two empty boxes"),
@@ -133,21 +133,27 @@ class Teach extends HTMLElement {
       "div",
       { class: "bar" },
       sets,
-      h("button", { type: "button", onclick: () => this.#add() }, "Add a box"),
       h("button", { type: "button", onclick: () => file.click() }, "Open…"),
-      h("button", { type: "button", onclick: () => this.#save() }, "Save"),
-      h("button", { type: "button", onclick: () => this.#savePage() }, "Save as a page"),
-      this.finetunes && [
-        h("button", { type: "button", onclick: () => this.#finetune() }, "Fine-tune it…"),
-        h("button", { type: "button", onclick: () => this.#audit() }, "Can it read them?"),
-      ],
-      (this.back = h(
-        "button",
-        { type: "button", disabled: true, onclick: () => this.#undo() },
-        "Undo",
-      )),
       file,
     );
+  }
+
+  /** What can be done with the boxes. */
+  #actions() {
+    const button = (words, use) => h("button", { type: "button", onclick: use }, words);
+    this.back = button("Undo", () => this.#undo());
+    this.back.disabled = true;
+    const actions = [
+      button("Add a box", () => this.#add()),
+      this.back,
+      button("Save", () => this.#save()),
+      button("Save as a page", () => this.#savePage()),
+    ];
+    if (this.finetunes) {
+      actions.push(button("Fine-tune it…", () => this.#finetune()));
+      actions.push(button("Can it read them?", () => this.#audit()));
+    }
+    return h("div", { class: "bar" }, actions);
   }
 
   /** Take other *boxes*. Those of before come back with Undo. */
@@ -432,7 +438,7 @@ class Teach extends HTMLElement {
     }
     this.map.hidden = this.caption.hidden = !learned;
     if (!learned) return;
-    this.map.show(report.mapFigure(learned.rows, learned.places), MAP);
+    this.map.show(report.mapFigure(learned.boxes, learned.rows, learned.places), MAP);
     this.#try(this.#tried);
   }
 

@@ -101,16 +101,26 @@ export const wordFigure = (words, box) =>
     })),
   });
 
-/** The sentences in the plane, coloured by box. *places*: [x, y] of each. */
-export const mapFigure = (rows, places) =>
-  figure({
+/** The sentences in the plane, coloured by box, below the names of the boxes. *places*: [x, y] of each. */
+export function mapFigure(boxes, rows, places) {
+  const points = {
     kind: "points",
     square: true,
     x: places.map(([x]) => x),
     y: places.map(([, y]) => y),
     tones: rows.labels.map((box) => TONES[box]),
     hover: rows.sentences,
+  };
+  const names = boxes.flatMap(({ name }, box) => [
+    { text: box ? " · " : "" },
+    { text: "●", tone: TONES[box] },
+    { text: ` ${nameOf(name, box)}` },
+  ]);
+  return /** @type {Figure} */ ({
+    marks: 1,
+    panels: [{ marks: [points, { kind: "text", lines: [names] }] }],
   });
+}
 
 /** What is said of a tried sentence. */
 export const answerSaid = (boxes, shares) => {

@@ -24,7 +24,7 @@ export async function savedPage({ boxes, rows, said, figures, answers, fools, by
     content.push(h("h2", {}, title), h("img", { src, alt: place.said }));
   }
 
-  // 2. The boxes, each under its name in its colour, which is the key of the map.
+  // 2. The boxes, each under its name in its colour.
   boxes.forEach(({ name }, box) => {
     const dot = h("span", { style: `color: ${colour(TONES[box])}`, "aria-hidden": "true" }, "● ");
     const sentences = rows.sentences.filter((_, i) => rows.labels[i] === box);
