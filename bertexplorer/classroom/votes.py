@@ -104,7 +104,7 @@ def advice(room: Room, reveal: Reveal) -> str:
         return ""
     share = first[0] / first[1]
     if share < EXPLAIN_BELOW:
-        return f"{counted(first)} Too few for a discussion: explain."
+        return f"{counted(first)} So few that a discussion helps little: explain it."
     if share > GO_ON_ABOVE:
         return f"{counted(first)} Go on."
     return f"{counted(first)} A discussion pays."

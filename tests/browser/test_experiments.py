@@ -38,6 +38,10 @@ def test_each_experiment_is_described(page: Page) -> None:
     expect(page.locator("#text-file")).to_be_visible()  # moves Start down; an earlier press may be lost
     page.locator("#start").click()
     expect_message(page, "No text has been uploaded")
+    page.get_by_label("fairy tales").click()
+    page.get_by_label("Minutes per run").fill("0")
+    page.locator("#start").click()
+    expect_message(page, "a number above 0, at most 60")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -133,6 +133,18 @@ def test_what_is_odd_is_said_and_nothing_is_markup(browser: Browser, address: st
         expect(page.locator("bx-teach .message")).to_contain_text("It has learned this sentence")
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
+def test_other_boxes_take_the_answer_of_the_former_head_away(page: Page) -> None:
+    open_teach(page)
+    said(page)
+    try_sentence(page, "The gardener cooks soup.")
+    expect(page.locator("bx-teach .belongs button")).to_have_count(2)
+    page.get_by_label("Boxes to begin with").select_option("empty")
+    expect(page.locator("bx-teach .belongs button")).to_have_count(0)
+    expect(page.locator("bx-teach .trial bx-figure").first).to_be_hidden()
+    expect(page.get_by_label("Try a sentence")).to_have_value("The gardener cooks soup.")
+
+
 def test_it_is_folded_where_a_run_is_shown(browser: Browser, address: str) -> None:
     with opened(browser, address + "train?run=none", gone=True) as page:  # there is no such run
         expect(page.locator("bx-teach")).to_be_hidden()

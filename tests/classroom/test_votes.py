@@ -22,7 +22,7 @@ def room_of(*votes: float, phase: str = "closed1", second: tuple[float, ...] = (
 @pytest.mark.parametrize(
     ("right", "of", "said"),
     [
-        (1, 4, "1 of 4 were right (25 %). Too few for a discussion: explain."),
+        (1, 4, "1 of 4 were right (25 %). So few that a discussion helps little: explain it."),
         (1, 3, "1 of 3 were right (33 %). A discussion pays."),
         (2, 3, "2 of 3 were right (67 %). A discussion pays."),
         (3, 4, "3 of 4 were right (75 %). Go on."),

@@ -177,7 +177,7 @@ def test_final_results_are_compared_with_published_ones(service: ExperimentServi
     assert trial.run.state == "finished" and trial.run.progress == 1.0 and trial.run.message == "2 runs"
     assert not trial.live and trial.final_measures() == {nothing.name: 0.41, learnt.name: 0.6}
     found = report(trial)
-    assert "is better than random weights, as published (60.0 % and 41.0 %)" in " ".join(found["verdicts"])
+    assert "is better than random weights here (60.0 % and 41.0 %), as published" in " ".join(found["verdicts"])
     assert found["arms"][1]["measured"] == {**found["arms"][1]["measured"], "hidden words": 0.3, "tokens": 2_000_000}
     assert found["chart"] and "now 60 %" in found["said"] and found["can"] == ["delete"]
 

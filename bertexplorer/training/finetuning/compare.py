@@ -191,7 +191,8 @@ def evaluation_warnings(
     loss before the first step."""
     is_worse = value < start if higher else value > start
     if is_worse:
-        yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
+        text = f"it does worse than before the first step ({value:.4g} now, {start:.4g} then)"
+        yield {"event": "warning", "text": text}
     if not isfinite(evaluation.metrics.get("loss", 0.0)):
         advice = "lower the learning rate" if isfinite(start_loss) else "no validation row has a label that was trained"
         yield {"event": "warning", "text": f"the loss is not a number: {advice}"}

@@ -238,10 +238,10 @@ def verdicts(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
         if abs(difference) < CLOSE:
             sentences.append(f"{first} and {second} are too close to call here ({values}).")
         elif difference > 0:
-            sentences.append(f"{first} is better than {second}, as published ({values}).")
+            sentences.append(f"{first} is better than {second} here ({values}), as published.")
         else:
             sentences.append(
-                f"At this size {first} is not better than {second}, unlike the published figures ({values})."
+                f"At this size {first} is not better than {second} ({values}), unlike in the published figures."
             )
     return sentences
 

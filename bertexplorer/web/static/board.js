@@ -21,11 +21,11 @@ const CLOSED = ["closed1", "discuss", "closed2"]; // phases between a vote and B
 
 const stepOf = ({ question, phase }) => `${question} ${phase}`;
 
-/** How many are here and have voted, and whether others may still come. */
-function presence({ phase, here, voted, round, door }) {
+/** How many are here and have voted, and whether others may still come. *isBefore*: the first vote on the question shown. */
+function presence({ here, voted, round, door }, isBefore) {
   let words = `${voted} voted`;
   if (round) words += `, ${here} here`;
-  else if (phase === "lobby") words = here ? `${here} here` : "Nobody is here yet";
+  else if (isBefore) words = here ? `${here} here` : "Nobody is here yet";
   return door ? words : `${words}; the door is closed to further phones`;
 }
 
@@ -207,7 +207,7 @@ class Board extends HTMLElement {
       this.#poll();
       return;
     }
-    this.status.textContent = this.problem || presence(room);
+    this.status.textContent = this.problem || presence(room, phase === "lobby" || this.#behind);
     this.#askAdvice(room);
     const key = JSON.stringify([
       phase,
@@ -219,6 +219,7 @@ class Board extends HTMLElement {
       room.counts,
       room.numbers,
       room.address,
+      Boolean(room.here),
       room.door,
     ]);
     if (key === this.#lastKey) return;
@@ -269,7 +270,7 @@ class Board extends HTMLElement {
   }
 
   /** Show how to join: *large* on the screen, until the class begins. */
-  #join({ address, note, phase, code, lesson, of, moved }) {
+  #join({ address, note, here, phase, code, lesson, of, moved }) {
     const isDesk = this.role === "desk";
     const large = !isDesk && (phase === "lobby" || this.#behind);
     const parts = [];
@@ -292,7 +293,7 @@ class Board extends HTMLElement {
     } else if (moved) {
       lines.push(h("p", {}, "The address has changed. Scan it again; your votes stay."));
     }
-    if (note && (large || isDesk)) {
+    if (note && !here && (large || isDesk)) {
       lines.push(h("p", { class: "message error unreachable" }, note));
     }
     parts.push(h("div", {}, lines));
@@ -327,7 +328,12 @@ class Board extends HTMLElement {
   }
 
   async #end() {
-    if (!confirm("End this class and delete its votes?")) return;
+    if (
+      !confirm(
+        "End this class and delete its votes? Save the counts as CSV first if you want to keep them.",
+      )
+    )
+      return;
     this.gone = true;
     await ask(`class/${this.code}/end`, { body: {} });
     forgetClass(this.code);
@@ -396,7 +402,7 @@ class Board extends HTMLElement {
       h("div", { class: "prompt" }, render(prompt)),
     ];
     // its line is kept free
-    if (CLOSED.includes(phase) && this.role !== "screen") {
+    if (CLOSED.includes(phase) && phase !== "discuss" && this.role !== "screen") {
       out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));
     }
     if (phase === "discuss") {

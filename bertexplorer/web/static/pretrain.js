@@ -197,11 +197,16 @@ class Pretrain extends RunsPage {
       this.#tell("No text has been uploaded yet. Upload one, or choose the fairy tales.");
       return;
     }
+    const minutes = this.minutes.valueAsNumber;
+    if (!(minutes > 0 && minutes <= MAX_MINUTES)) {
+      this.#tell(`Minutes per run: type a number above 0, at most ${MAX_MINUTES}.`);
+      return;
+    }
     this.#busy = true;
     this.#tell("Reading the text…", "busy");
     const body = {
       experiment: this.#chosenOf("experiment"),
-      minutes: Number(this.minutes.value),
+      minutes,
       file: this.#file && own ? this.#file.file : "",
     };
     setTimeout(() => this.refresh(), 300); // it is listed while its text is read
@@ -248,7 +253,7 @@ class Pretrain extends RunsPage {
       if (tokens === undefined) continue;
       /** @type {Record<string, any>} */
       const row = { run: name };
-      for (const [what, share] of Object.entries(shares)) row[what] = percent(share);
+      for (const [what, share] of Object.entries(shares)) row[what] = unbroken(percent(share));
       row.step = run.step;
       row.tokens = `${((tokens ?? 0) / 1e6).toFixed(1)} M`;
       measured.push(row);
@@ -256,7 +261,7 @@ class Pretrain extends RunsPage {
     const parts = [];
     if (arms.length) parts.push(h("ul", { class: "runs arms" }, arms.map(armEntry)));
     if (verdicts.length)
-      parts.push(h("p", { class: "summary", role: "status" }, verdicts.join(" ")));
+      parts.push(h("p", { class: "summary", role: "status" }, unbroken(verdicts.join(" "))));
     this.summary.replaceChildren(...parts, table(measured) ?? "");
     this.figure.hidden = !chart;
     if (chart) this.figure.show(chart, said).catch(() => {});

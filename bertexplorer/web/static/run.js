@@ -36,7 +36,7 @@ class Run extends HTMLElement {
     this.rename = h("input", {
       id: "rename",
       type: "text",
-      maxlength: 100,
+      maxlength: 80,
       placeholder: "New name, then Enter",
       "aria-label": "New name",
       onkeydown: onEnter(() => this.#rename()),

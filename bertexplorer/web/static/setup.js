@@ -238,7 +238,7 @@ class Setup extends HTMLElement {
     this.named = h("input", {
       id: "run-name",
       type: "text",
-      maxlength: 100,
+      maxlength: 80,
       oninput: () => {
         this.#now.name = this.named.value;
         this.#save();

@@ -437,8 +437,7 @@ class Teach extends HTMLElement {
       this.wrong.replaceChildren();
     }
     this.map.hidden = this.caption.hidden = !learned;
-    if (!learned) return;
-    this.map.show(report.mapFigure(learned.boxes, learned.rows, learned.places), MAP);
+    if (learned) this.map.show(report.mapFigure(learned.boxes, learned.rows, learned.places), MAP);
     this.#try(this.#tried);
   }
 

@@ -31,10 +31,10 @@ def test_verdicts_follow_from_the_numbers() -> None:
     tasks = BY_NAME["tasks"]
     both, mlm, left = (arm.name for arm in tasks.arms)
     assert verdicts(tasks, {both: 0.6, mlm: 0.55}) == [
-        f"{both} is better than {mlm}, as published (60.0 % and 55.0 %)."
+        f"{both} is better than {mlm} here (60.0 % and 55.0 %), as published."
     ]
     message = verdicts(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
-    assert "too close to call" in message[0] and f"{mlm} is not better than {left}, unlike" in message[1]
+    assert "too close to call" in message[0] and f"{mlm} is not better than {left} (" in message[1]
     assert verdicts(tasks, {left: 0.7}) == []
 
 
