@@ -33,6 +33,7 @@ def test_a_lecture_with_a_vote(browser: Browser, address: str) -> None:
         # 2. Both windows are at the same step; the class votes.
         desk.get_by_role("button", name="Open the class").click()
         code = desk.locator(".join .code").inner_text()
+        expect(desk.locator("bx-board button").first).to_have_text("Close the door")  # no vote: this step asks nothing
         desk.get_by_role("button", name="Next →").click()
         expect(screen.locator(".join.large .code")).to_have_text(code)
         assert not screen.get_by_role("button", name="Start the vote").is_visible()

@@ -345,8 +345,11 @@ class Board extends HTMLElement {
   #goOn({ phase, question, of, lesson }) {
     const go = (words, to, at) =>
       h("button", { type: "button", class: "go", onclick: () => this.#step(to, at) }, words);
-    if (this.#past && !phase.startsWith("vote")) return "";
-    if (this.#behind && !phase.startsWith("vote")) return go("Start the vote", "next", this.target);
+    if (!phase.startsWith("vote")) {
+      const asksNothing = this.role && this.target === null; // the screen would show no question to the voters
+      if (asksNothing || this.#past) return "";
+      if (this.#behind) return go("Start the vote", "next", this.target);
+    }
     const [to, words] = STEPS[phase];
     if (phase !== "reveal") return go(words, to);
     if (this.role) return ""; // the lecture goes on
