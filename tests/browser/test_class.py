@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, Route, expect
+from playwright.sync_api import APIResponse, Browser, Page, Response, Route, expect
 
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
@@ -243,6 +243,31 @@ def test_a_rejected_phone_tries_again(browser: Browser, address: str) -> None:
         page.unroute("**/api/**")
         expect(page.locator("main")).to_have_text("You are in. The first question comes soon.")
         expect(page.locator("#status")).to_be_empty()
+
+
+def test_an_answer_that_comes_late_takes_no_votes_from_the_board(browser: Browser, address: str) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    with teaching(browser, address) as (teacher, code), phone(browser, address, code) as page:
+        press(teacher, "Start the vote")
+        choose(page, FIRST[2])
+        teacher.route(f"**/class/{code}?peek=*", hold)
+        while not held:
+            teacher.wait_for_timeout(50)
+        press(teacher, "Close the vote")
+        press(teacher, "Show the votes")
+        expect(teacher.locator(".shares")).to_be_visible()
+        route, response = held[0]
+        route.fulfill(response=response)
+        teacher.wait_for_timeout(1000)
+        expect(teacher.get_by_role("button", name="Show the votes")).to_have_count(0)
+        expect(teacher.locator(".shares")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])

@@ -68,6 +68,7 @@ class Board extends HTMLElement {
   /** @type {BroadcastChannel | undefined} */
   channel; // of a lecture
   #lastKey = "";
+  #polls = 0; // how often the server was asked
   #peek = ""; // the question and phase whose counts are shown early
   #advice = { step: "", words: "" }; // on the vote that has closed
   /** @type {any[] | null} */
@@ -156,10 +157,13 @@ class Board extends HTMLElement {
   async #poll() {
     clearTimeout(this.timer);
     if (this.gone || !this.stage) return;
+    this.#polls += 1;
+    const number = this.#polls; // an answer that comes after a newer question is let go
     try {
       const { status, answer: room } = await ask(
         `class/${this.code}?peek=${Boolean(this.#peek) || this.role === "desk"}`,
       );
+      if (number !== this.#polls) return;
       if (status >= 500) throw new Error(room.detail);
       if (status >= 400) {
         this.#showEnded(room.detail);
@@ -171,6 +175,7 @@ class Board extends HTMLElement {
       }
       this.#show(room);
     } catch {
+      if (number !== this.#polls) return;
       this.status.textContent = "No connection to the server. Trying again…";
     }
     this.timer = setTimeout(() => this.#poll(), POLL_MS);
