@@ -20,7 +20,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def distance(value: float) -> str:
-    """The distance between two vectors in two digits; what is smaller than the noise of fp32 is 0.
+    """The distance between two vectors in two digits, or that it is below the noise of fp32.
 
     >>> distance(0.01234), distance(0.1004), distance(3e-9)
     ('0.012', '0.10', 'below 1e-6')

@@ -228,7 +228,7 @@ class Doctor:
 
     def prompt(self) -> Undone | None:
         """Put another prompt before the query, or none: the one by which the passage ranks first."""
-        from bertexplorer.model.sentence_encoder import SentenceEncoder  # needs torch, for which no page waits
+        from bertexplorer.model.sentence_encoder import SentenceEncoder  # imports torch, which the page does not need
 
         searcher = self.searcher
         trials: list[tuple[str, str | None, str]] = []  # the query, the name of its prompt, and what that undoes

@@ -81,7 +81,7 @@ def run(
     """Find the recipe that makes *vectors* of their texts; without them, of vectors that were made as
     `Options.planted` says. *text* is not read. Raises ExplorerError for vectors that cannot be compared, such as those
     of one text, and for an unknown prompt."""
-    from bertexplorer.diagnosis.answer import diagnose  # needs torch, for which a page that opens should not wait
+    from bertexplorer.diagnosis.answer import diagnose  # imports torch, which the page does not need
 
     check_given("vectors", options.vectors, vectors.texts if vectors else None)
     checkpoint = in_fp32(checkpoint)

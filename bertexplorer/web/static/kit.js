@@ -138,8 +138,8 @@ export function save(name, url) {
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("");
 
-/** A field for a file, which *use* gets as soon as it is chosen. The name of the one in use stands in *beside*, as that of a
- *  browser's own field would be "no file chosen" again.
+/** A field for a file. *use* gets the file as soon as it is chosen. *beside* names the file in use: the browser's own field, which
+ *  is hidden, says that no file is chosen once it has been read.
  *  @param {{ id: string, label: string, accept: string, use: (file: File) => Promise<void> }} field
  *  @param {any[]} beside */
 export function fileField({ id, label, accept, use }, ...beside) {
