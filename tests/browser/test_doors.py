@@ -1,7 +1,7 @@
 """The first screen: doors for what people come for, and no view that opens with an error."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from bertexplorer.views import DOORS, VIEWS
 from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until_idle, write
@@ -104,6 +104,20 @@ def test_what_is_typed_over_an_example_is_ones_own_text(page: Page) -> None:
     write(page, OWN)
     expect(page.locator(STAND_IN)).to_have_count(0)
     choose_view(page, "Pieces")
+    expect(page.locator(TEXT)).to_have_value(OWN)
+    wait_until_idle(page)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_who_has_selected_their_text_writes_over_the_example_that_replaces_it(page: Page) -> None:
+    waiting: list[Route] = []
+    # playwright marks the functions that it calls
+    page.route("**/api/v1/view", lambda route: waiting.append(route), times=1)
+    choose_view(page, "Next sentence")
+    page.locator(TEXT).select_text()
+    waiting[0].continue_()
+    expect(page.locator(STAND_IN)).to_contain_text("an example, not your text")
+    page.keyboard.type(OWN)
     expect(page.locator(TEXT)).to_have_value(OWN)
     wait_until_idle(page)
 

@@ -9,7 +9,7 @@ import "./strip.js";
 import { ask, unanswered } from "./backend.js";
 import { checkpointsOf, hint } from "./comparing.js";
 import { FileInUse } from "./file_in_use.js";
-import { grow, h, onEnter } from "./kit.js";
+import { grow, h, onEnter, rewrite } from "./kit.js";
 import { about, classDoor, masthead, teach, teachDoor } from "./masthead.js";
 import { Own } from "./own.js";
 import { Panel } from "./panel.js";
@@ -525,14 +525,8 @@ class Explore extends Panel {
   #fill() {
     const { now } = this.state,
       { view } = this;
-    const put = (field, value) => {
-      if (field.value !== value) {
-        field.value = value;
-        grow(field);
-      }
-    };
-    put(this.text.querySelector("textarea"), now.text);
-    put(this.pair.querySelector("textarea"), now.pair);
+    rewrite(this.text.querySelector("textarea"), now.text);
+    rewrite(this.pair.querySelector("textarea"), now.pair);
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     const { series = [] } = this.#answer.checkpoint ?? {};
     this.comparing.show(now, view, series.length);

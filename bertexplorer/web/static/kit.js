@@ -62,6 +62,18 @@ export function grow(field) {
   field.style.height = `${field.scrollHeight}px`;
 }
 
+/** Show *text* in a textarea. Whoever has selected all of it to write over it still has.
+ *  @param {HTMLTextAreaElement} field
+ *  @param {string} text */
+export function rewrite(field, text) {
+  const { value, selectionStart, selectionEnd } = field;
+  if (value === text) return;
+  field.value = text;
+  grow(field);
+  const all = selectionStart === 0 && selectionEnd === value.length;
+  if (all && document.activeElement === field) field.select();
+}
+
 /** A listener of keydown that calls *use* at Enter. Shift+Enter breaks the line. Enter within an input method ends the word that
  *  is being composed; Safari reports that as key code 229.
  *  @param {(target: any) => void} use */

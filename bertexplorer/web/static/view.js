@@ -3,7 +3,7 @@
 import "./form.js";
 import "./stage.js";
 import "./strip.js";
-import { grow, h, onEnter } from "./kit.js";
+import { grow, h, onEnter, rewrite } from "./kit.js";
 import { Panel } from "./panel.js";
 import { State } from "./state.js";
 
@@ -145,10 +145,7 @@ class View extends Panel {
     for (const [name, box] of Object.entries(this.boxes)) {
       const field = box.querySelector("textarea");
       box.hidden = name === "pair" && !now.pair && document.activeElement !== field;
-      if (field.value !== now[name]) {
-        field.value = now[name];
-        grow(field);
-      }
+      rewrite(field, now[name]);
     }
     this.showSettings(view, this.#checkpoint);
     this.settings.hidden = !view.settings.some((one) => !one.by_page);
