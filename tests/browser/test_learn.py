@@ -59,6 +59,9 @@ def number(page: Page) -> None:
     expect(question.locator(".feedback")).not_to_contain_text("The answer:")
     expect(question.locator("bx-view")).to_have_count(0)
     box.fill("99")
+    page.reload()
+    expect(question.locator(".verdict")).to_have_text("Not yet.")
+    expect(box).to_have_value("99")  # not the 2 of the first attempt
     check.click()
     expect(question.locator(".verdict")).to_have_text("Not quite.")
     expect(question.locator(".feedback")).to_contain_text("You: 99 %.")
@@ -88,6 +91,8 @@ def find(page: Page) -> None:
 def say(page: Page) -> None:
     question = page.locator("#in-your-words")
     question.get_by_label("In your words").fill(SAID)
+    page.reload()
+    expect(question.get_by_label("In your words")).to_have_value(SAID)
     wait_until_quiet(page)  # the view above may still change its height
     question.get_by_role("button", name="Compare").click()
     expect(question.locator(".feedback")).to_contain_text("To notice a change of topic.")

@@ -32,8 +32,8 @@ export async function handIn(article, lesson, about, records) {
   const parts = [copy, h("p", { class: "hint" }, words)];
   if (about.student) parts.unshift(h("p", {}, about.student));
   const answers = {};
-  for (const [id, { answer, attempt, link }] of Object.entries(records))
-    answers[id] = { answer, attempt, link };
+  for (const [id, { answer, attempt, link, said }] of Object.entries(records))
+    if (said) answers[id] = { answer, attempt, link }; // a draft is none
   const data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
   saveAsFile(lesson.slug, lesson.title, parts, { language: lesson.language, data });
 }

@@ -212,9 +212,13 @@ class Learn extends HTMLElement {
         body: { ...request, ...(checkpoint && { checkpoint }) },
       });
     const reveal = (link) => this.#view(link);
-    article.addEventListener("record", ({ target }) => {
+    const keep = ({ target }) => {
       records[target.block.id] = target.record;
       this.records.save(lesson.slug, records);
+    };
+    article.addEventListener("draft", keep);
+    article.addEventListener("record", (event) => {
+      keep(event);
       this.#advance(article);
     });
     const openClass = (first) =>

@@ -1,5 +1,6 @@
 // <bx-question>: one question of a lesson: its prompt, the learner's answer, the server's feedback and the live view. Its
-// record is {answer, attempt, said}; it fires "record" whenever the record changes.
+// record is {answer, attempt, said}, with a draft while somebody writes; it fires "record" whenever the record changes,
+// "draft" if only the draft does.
 import { unanswered } from "./backend.js";
 import { ATTEMPTS, BUTTONS, verdict } from "./grading.js";
 import { en, h, render } from "./kit.js";
@@ -8,6 +9,7 @@ import { sum } from "./numbers.js";
 import { fieldsOf } from "./question_fields.js";
 
 const FIRST = new Set(["find", "click"]); // questions whose view comes first
+const WRITTEN = new Set(["number", "say"]); // questions with a field to write in
 const PATIENCE_MS = 700; // after that the page says that it is still computing
 
 class Question extends HTMLElement {
@@ -87,10 +89,20 @@ class Question extends HTMLElement {
   #controls() {
     const { inputs, element } = fieldsOf(this.block);
     this.inputs = inputs;
+    if (WRITTEN.has(this.block.kind)) this.#keepDraft(inputs[0]);
     if (this.block.kind !== "share") return element;
     this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
     for (const one of inputs) one.addEventListener("input", () => this.#updateRest());
     return [element, this.rest];
+  }
+
+  /** Keep what is written in *field*, and show what was written before. */
+  #keepDraft(field) {
+    field.value = this.record.draft ?? "";
+    field.addEventListener("input", () => {
+      this.record.draft = field.value;
+      this.dispatchEvent(new CustomEvent("draft", { bubbles: true }));
+    });
   }
 
   #updateRest() {
@@ -174,7 +186,7 @@ class Question extends HTMLElement {
   #showFeedback() {
     const { kind, choices } = this.block;
     const { answer, attempt, said } = this.record;
-    this.#restore(answer);
+    this.#restore(this.record.draft ?? answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
     // 1. The verdict, what was found, and the answer.
     const judged = verdict(kind, said);
