@@ -8,6 +8,7 @@ import {
   leftOutInTurn,
 } from "../../bertexplorer/web/static/teach/evaluation.js";
 import { fit, probabilities, reduced } from "../../bertexplorer/web/static/teach/linear_head.js";
+import { oddities } from "../../bertexplorer/web/static/teach/boxes.js";
 import { mapFigure } from "../../bertexplorer/web/static/teach/report.js";
 import { sameSentence, words, wordVectors } from "../../bertexplorer/web/static/teach/words.js";
 import { table } from "./cases.js";
@@ -111,4 +112,14 @@ test("the map names each box in the colour of its sentences", () => {
   assert.notEqual(first, second);
   const parts = key.lines[0].map(({ text, tone = "" }) => text.trim() + tone).filter(Boolean);
   assert.deepEqual(parts, [`●${first}`, "kitchen", "·", `●${second}`, "box 2"]);
+});
+
+test("a sentence in two boxes is named, with the box in which the score counts it", () => {
+  const boxes = [
+    { name: "good", text: "I loved it.\nA quiet film." },
+    { name: " ", text: "a quiet  film.\nI slept." },
+  ];
+  assert.deepEqual(oddities(boxes), [
+    "“A quiet film.” is in “good” and “box 2”; the score counts it in “good”. Decide for one box.",
+  ]);
 });

@@ -95,8 +95,10 @@ export function oddities(boxes) {
   });
   for (const [group, own] of owners) {
     if (own.size < 2) continue;
-    const names = [...own].map((box) => `“${boxes[box].name}”`).join(" and ");
-    said.push(`“${rows.sentences[group]}” is in ${names}. Decide for one box.`);
+    const names = [...own].map((box) => `“${nameOf(boxes[box].name, box)}”`);
+    said.push(
+      `“${rows.sentences[group]}” is in ${names.join(" and ")}; the score counts it in ${names[0]}. Decide for one box.`,
+    );
   }
   if (twice)
     said.push(
