@@ -20,7 +20,7 @@ from bertexplorer.runs.experiments import MAX_MINUTES, Arm, ExperimentService, T
 from bertexplorer.runs.pretraining import WORDS, PretrainingCurve
 from bertexplorer.runs.service import Action
 from bertexplorer.store import uploads
-from bertexplorer.training.pretraining.experiments import EXPERIMENTS, Experiment, verdicts
+from bertexplorer.training.pretraining.experiments import EXPERIMENTS, Experiment, reading_said, verdicts
 
 NOTE = (
     "Runs of a few minutes on a small text say little about full-size BERT. They show how such a comparison is made; "
@@ -85,7 +85,9 @@ class TrialReportModel(BaseModel):
     trial: TrialModel
     can: list[str]
     arms: list[ArmModel]
-    verdicts: list[str] = Field(description="Whether the finished runs agree with the papers.")
+    verdicts: list[str] = Field(
+        description="Whether the finished runs agree with the papers, and what else to know of the comparison."
+    )
     chart: Drawing | None = Field(description="The curves: panels of marks.")
     said: str
     note: str
@@ -115,7 +117,10 @@ def report(trial: Trial) -> dict[str, Any]:
         "trial": trial_json(trial),
         "can": [action for action, can in possible.items() if can],
         "arms": [arm_json(arm) for arm in trial.arms],
-        "verdicts": verdicts(trial.experiment, trial.final_measures()),
+        "verdicts": [
+            *verdicts(trial.experiment, trial.final_measures()),
+            *reading_said(trial.experiment, trial.tokens_read()),
+        ],
         "chart": pretraining.draw(curves, measure, unit).parts() if drawable else None,
         "said": pretraining.say(curves, measure, unit),
         "note": NOTE,

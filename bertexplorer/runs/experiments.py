@@ -91,6 +91,10 @@ class Trial:
                     measures[arm.name] = value
         return measures
 
+    def tokens_read(self) -> dict[str, float]:
+        """arm -> how many tokens it read, for the finished arms."""
+        return {arm.name: arm.last("tokens") or 0 for arm in self.arms if arm.run.state == "finished"}
+
 
 class ExperimentService:
     """Shares the jobs and the supervisor of the training page: all runs wait in one queue."""

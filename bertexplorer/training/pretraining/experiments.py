@@ -27,6 +27,7 @@ SMALL: Mapping[str, Any] = {  # of all arms, unless an arm overrides them
 }
 EVALUATIONS = 6  # of an arm, besides the one before the first step
 CLOSE = 0.01  # a smaller difference counts as a tie
+UNEQUAL = 1.1  # times as much text in the same minutes is worth a sentence
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,22 @@ def verdicts(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
                 f"At this size {first} is not better than {second} ({values}), unlike in the published figures."
             )
     return sentences
+
+
+def reading_said(experiment: Experiment, tokens: Mapping[str, float]) -> list[str]:
+    """A sentence if arms of the same minutes read different amounts of text. *tokens*: arm -> how many it read, of the
+    finished arms."""
+    of_equal_minutes = [arm.name for arm in experiment.arms if arm.share == 1 and tokens.get(arm.name)]
+    if not of_equal_minutes:
+        return []
+    most = max(of_equal_minutes, key=tokens.__getitem__)
+    least = min(of_equal_minutes, key=tokens.__getitem__)
+    if tokens[most] < UNEQUAL * tokens[least]:
+        return []
+    return [
+        "This compares equal minutes, not equal amounts of text: "
+        f"{most} read {tokens[most]:,.0f} tokens, {least} {tokens[least]:,.0f}."
+    ]
 
 
 def reached_value(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:

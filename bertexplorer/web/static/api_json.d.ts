@@ -84,7 +84,7 @@ export interface TrialReport {
   trial: Trial;
   can: string[];
   arms: Arm[];
-  verdicts: string[]; // Whether the finished runs agree with the papers.
+  verdicts: string[]; // Whether the finished runs agree with the papers, and what else to know of the comparison.
   chart: Figure | null; // The curves: panels of marks.
   said: string;
   note: string;

@@ -3,7 +3,7 @@
 import pytest
 
 from bertexplorer.training.pretraining import experiments, spec as specs
-from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, verdicts
+from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, reading_said, verdicts
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
@@ -36,6 +36,16 @@ def test_verdicts_follow_from_the_numbers() -> None:
     message = verdicts(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
     assert "too close to call" in message[0] and f"{mlm} is not better than {left} (" in message[1]
     assert verdicts(tasks, {left: 0.7}) == []
+
+
+def test_arms_that_read_different_amounts_of_text_in_the_same_minutes_are_named() -> None:
+    small, middle, large = (arm.name for arm in BY_NAME["size"].arms)
+    assert reading_said(BY_NAME["size"], {small: 9e6, middle: 4e6, large: 1_250_000.0}) == [
+        f"This compares equal minutes, not equal amounts of text: {small} read 9,000,000 tokens, {large} 1,250,000."
+    ]
+    assert reading_said(BY_NAME["size"], {small: 4.1e6, middle: 4e6}) == []
+    assert reading_said(BY_NAME["size"], {small: 9e6}) == []
+    assert reading_said(BY_NAME["steps"], {"1 x": 1e6, "2 x": 2e6, "4 x": 4e6}) == [], "their minutes differ on purpose"
 
 
 def test_the_reached_value_is_that_of_the_last_evaluation() -> None:
