@@ -201,6 +201,7 @@ def rename_delete_and_restore(page: Page) -> None:
     page.locator("#rename").fill("renamed")
     page.keyboard.press("Enter")
     expect(page.locator("#headline h2")).to_have_text("renamed")
+    expect(page.locator("#rows h3")).to_contain_text("taken for")  # the report came again; the rows of a cell stay
     page.get_by_role("button", name="Delete").click()
     expect(page.locator(".run")).to_have_count(0)
     page.locator(".gone summary").click()

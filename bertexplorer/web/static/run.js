@@ -26,6 +26,8 @@ class Run extends HTMLElement {
   #timer; // of the next look
   /** @type {Report | undefined} */
   #report; // on the screen
+  #looks = 0;
+  #drawn = 0; // the look that is on the screen
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -206,19 +208,19 @@ class Run extends HTMLElement {
   async #look() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    const look = (this.#looks += 1);
     const id = this.dataset.run,
       beside = [...this.others.querySelectorAll("input:checked")].map((one) => one.value).join();
     const found = await ask(`runs/${id}/report?${new URLSearchParams({ beside })}`).catch(
       () => null,
     );
     if (!found || id !== this.dataset.run) return; // the next event asks again; or another run was chosen
-    this.classList.toggle("absent", found.status !== 200); // nothing to stop, resume or delete
-    if (found.status !== 200) {
-      this.#empty();
-      this.message.replaceChildren(...message(found.answer.detail));
-      return;
-    }
-    this.#draw(found.answer);
+    if (look < this.#drawn) return; // it was asked before what is on the screen
+    this.#drawn = look;
+    this.classList.toggle("absent", found.status === 404); // nothing to stop, resume or delete
+    if (found.status === 404) this.#empty();
+    if (found.status === 200) this.#draw(found.answer);
+    else if (!this.#report) this.message.replaceChildren(...message(found.answer.detail));
   }
 
   /** @param {Report} report */
@@ -226,6 +228,7 @@ class Run extends HTMLElement {
     const before = this.#report,
       { run, can } = report;
     this.#report = report;
+    if (!before) this.message.replaceChildren();
     this.head.replaceChildren(
       h("h2", { dir: "auto" }, run.name),
       h("p", { class: `state ${run.state}`, role: "status" }, run.status),
@@ -252,7 +255,7 @@ class Run extends HTMLElement {
     this.why.hidden = !can.includes("influence");
     this.suspects.hidden = !can.includes("suspects");
     this.export.hidden = !can.includes("export");
-    if (before && isLive(before.run) && isLive(run)) return; // what follows changes at the end
+    if (before && isLive(before.run) === isLive(run)) return; // what follows changes at the end; the rows of a cell stay
     this.results.replaceChildren(...this.#results(report.best));
     this.#chart(
       this.confusion,
