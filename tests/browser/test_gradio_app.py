@@ -6,11 +6,12 @@ import re
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -39,6 +40,7 @@ def started(*command: str, port: int = 0) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}/"
     while not answers(address):
         assert server.poll() is None, "it ended"
+        time.sleep(0.2)
     yield address
     server.terminate()
     try:
@@ -57,8 +59,9 @@ def app() -> Iterator[str]:
 
 def answers(address: str) -> bool:
     try:
-        return httpx.get(address, timeout=1).status_code == 200
-    except httpx.TransportError:
+        with urllib.request.urlopen(address, timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
         return False
 
 
