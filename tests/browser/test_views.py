@@ -6,14 +6,19 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Download, Page, Route, expect
 
 from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
 from tests.browser.conftest import SIZES, opened
 from tests.browser.steps import chip, choose_view, expect_message, wait_until, wait_until_idle, wait_until_quiet, write
+from tests.browser.test_access import STILL, faint, wrong
+
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
@@ -22,34 +27,48 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
     with opened(browser, address, "phone") as page:
         page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
+        page.add_style_tag(content=STILL)
         yield page
 
 
-@pytest.mark.parametrize("view", [v for v in VIEWS.values() if v.slug != "answer"], ids=lambda view: view.title)
-def test_a_view_answers_an_example(phone: Page, view) -> None:
-    """The view Answer is opened on a run in test_training.py."""
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
+def test_a_view_answers_an_example(phone: Page, view: View) -> None:
     choose_view(phone, view.title)
     expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)
-    last = view.examples[-1]  # tests/core/test_ask.py checks the answers of all
+    example = phone.locator("button.example:visible").last  # tests/core/test_ask.py checks the answers of all
+    last = view.examples[int(example.get_attribute("data-example") or 0)]
     with phone.expect_response("**/api/v1/view"):
-        phone.locator("button.example").last.click()
+        example.click()
     wait_until_idle(phone)
+    # 1. It shows what the example is about.
     if view.text:
         expect(phone.locator("#text textarea")).to_have_value(last.text)
         picked = parse_qs(urlsplit(phone.url).query).get("picked", [""])
         assert picked == [last.picked], "it counts in the text of the example"
     expect(phone.locator("#message")).to_be_empty()
-    drawn = "#figure :is(iframe, .plot .main-svg, .marks, .model > svg)"
     if view.title != "BertViz":
         expect(phone.locator("#figure :is(.marks, .plot, .model)")).to_have_attribute(
             "aria-label", phone.locator("#caption .said").inner_text().replace("\xa0", " ")
         )
+    # 2. It fits the screen.
+    drawn = "#figure :is(iframe, .plot .main-svg, .marks, .model > svg)"
     for width, height in SIZES.values():
         phone.set_viewport_size({"width": width, "height": height})
         # asked of the page, because a figure is drawn anew for a new width
         wait_until(phone, f"document.querySelector('{drawn}')?.getBoundingClientRect().height >= 120")
         wait_until(phone, "document.documentElement.scrollWidth <= window.innerWidth")
+    # 3. Everybody can read it. For axe-core, which is slow, sizes and schemes take turns from view to view.
+    for more in phone.locator("#forms .more:not([open]) > summary").all():
+        more.click()
+    turn = list(VIEWS).index(view.slug)
+    width, height = SIZES["phone" if turn % 4 < 2 else "desktop"]
+    phone.set_viewport_size({"width": width, "height": height})
+    for number, scheme in enumerate(SCHEMES):
+        phone.emulate_media(color_scheme=scheme)
+        assert faint(phone) == [], scheme
+        if number == turn % 2:
+            assert wrong(phone) == [], scheme
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
