@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float
 from numpy.polynomial.legendre import leggauss
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bertexplorer.engine import gradients, progress
+from bertexplorer.engine.forward_mode import jvp
 from bertexplorer.engine.inference import check_finite, forward
 from bertexplorer.engine.vectors import sentence_encoder_of, states_of
 from bertexplorer.errors import ExplorerError
@@ -85,15 +85,14 @@ def integrated_rows(
 
     def slope(direction: Tensor) -> Tensor:
         """The derivative of the vector in *direction*, averaged over the points with their weights."""
-        along = torch.func.jvp(read, (points,), (direction.expand_as(points),))[1]
-        return weights / 2 @ along
+        return weights / 2 @ jvp(read, (points,), (direction.expand_as(points),))
 
     # 2. The derivatives, many directions at once.
     tokens = points[..., 0].numel()  # of all points
     size = max(1, CHUNK // tokens)
     cost = progress.GRADIENT * len(moved) * tokens
     progress.report(0, cost)
-    with checkpoint.scheduler.slot(heavy=True), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+    with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
         reference = read(start[None])[0]
         rows = reference.new_zeros(len(encoding), len(reference))
         for begin in range(0, len(moved), size):
