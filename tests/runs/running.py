@@ -14,11 +14,13 @@ COMMAND = (sys.executable, "-m", "tests.runs.fake_trainer")
 
 
 def until(true: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for a condition, with a timeout."""
-    end = time.monotonic() + seconds
+    """Wait for a condition, with a timeout. It is asked for less and less often, as to ask costs time that what is
+    waited for needs."""
+    end, pause = time.monotonic() + seconds, 0.01
     while not true():
         assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(0.15, 1.3 * pause)
 
 
 def clear(folder: Path) -> None:
