@@ -259,7 +259,7 @@ def reading_said(experiment: Experiment, tokens: Mapping[str, float]) -> list[st
         return []
     return [
         "This compares equal minutes, not equal amounts of text: "
-        f"{most} read {tokens[most]:,.0f} tokens, {least} {tokens[least]:,.0f}."
+        f"“{most}” read {tokens[most]:,.0f} tokens, “{least}” read {tokens[least]:,.0f}."
     ]
 
 

@@ -41,7 +41,8 @@ def test_verdicts_follow_from_the_numbers() -> None:
 def test_arms_that_read_different_amounts_of_text_in_the_same_minutes_are_named() -> None:
     small, middle, large = (arm.name for arm in BY_NAME["size"].arms)
     assert reading_said(BY_NAME["size"], {small: 9e6, middle: 4e6, large: 1_250_000.0}) == [
-        f"This compares equal minutes, not equal amounts of text: {small} read 9,000,000 tokens, {large} 1,250,000."
+        "This compares equal minutes, not equal amounts of text: "
+        f"“{small}” read 9,000,000 tokens, “{large}” read 1,250,000."
     ]
     assert reading_said(BY_NAME["size"], {small: 4.1e6, middle: 4e6}) == []
     assert reading_said(BY_NAME["size"], {small: 9e6}) == []
