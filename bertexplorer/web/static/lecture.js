@@ -342,11 +342,12 @@ class Desk extends Half {
         },
         words,
       );
+    const main = step.kind === "vote" ? "quiet" : "go"; // at a vote, the button that moves the class on stands out
     this.notes.replaceChildren(
       h("p", { class: "hint" }, `Step ${this.at + 1} of ${steps.length} · ${step.minutes} min`),
       h("h2", {}, this.titleOf(step)),
       h("div", { class: "words" }, this.at === 0 ? render(opening) : "", render(step.notes)),
-      h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, "go")),
+      h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, main)),
       next ? h("p", { class: "hint" }, `Next: ${this.titleOf(next)}`) : "",
     );
     this.plan.replaceChildren(
