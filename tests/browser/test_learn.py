@@ -12,10 +12,9 @@ from bertexplorer.cli import main
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
-from tests.browser.test_access import has_focus, tab_to, wrong
+from tests.browser.test_access import STILL, has_focus, tab_to, wrong
 
 LESSON = "learn?lesson=next-sentence"
-STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
 ODD = "A bird then lays eggs made of glass."
 SAID = "The topic; <b>order</b> was never asked."
 
