@@ -6,16 +6,18 @@ or are 0."""
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-ONE = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
+R = TypeVar("R")
 
 
-def jvp(function: Callable[..., Any], at: tuple[Any, ...], along: tuple[Any, ...]) -> Any:
+def jvp(function: Callable[..., R], at: tuple[Any, ...], along: tuple[Any, ...]) -> R:
     """The derivative of *function* at the arguments *at* in the direction *along*, which has their shapes. Another
     thread waits meanwhile, so *function* must not request a slot of a scheduler."""
-    with ONE, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels have no forward mode
-        return torch.func.jvp(function, at, along)[1]
+    with ONE_AT_A_TIME, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels have no forward mode
+        derivative: R = torch.func.jvp(function, at, along)[1]
+    return derivative

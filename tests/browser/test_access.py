@@ -28,10 +28,6 @@ def wrong(page: Page) -> list[str]:
     ]
 
 
-def settled(page: Page) -> None:
-    expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: str) -> None:

@@ -115,6 +115,8 @@ def test_who_has_selected_their_text_writes_over_the_example_that_replaces_it(pa
     page.route("**/api/v1/view", lambda route: waiting.append(route), times=1)
     choose_view(page, "Next sentence")
     page.locator(TEXT).select_text()
+    while not waiting:
+        page.wait_for_timeout(50)
     waiting[0].continue_()
     expect(page.locator(STAND_IN)).to_contain_text("an example, not your text")
     page.keyboard.type(OWN)

@@ -1,6 +1,7 @@
 """What many people ask at once is answered as each of them alone would be, on a machine with a core for each."""
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -46,7 +47,7 @@ def test_every_view_answers_many_at_once_as_one_alone(tiny: Tiny) -> None:
         assert not list(differences(one, other)), state
 
 
-def asked(first: State) -> Any:
+def asked(first: State) -> Iterator[State]:
     """The first example of every view, and its other methods."""
     for view in VIEWS.values():
         state = with_example(view.examples[0], replace(first, view=view.slug))

@@ -32,7 +32,7 @@ pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.tx
 until = partial(waiting.until, seconds=BUSY_S)
 
 KILLS = int(os.environ.get("KILLS", "1"))  # each of a run of its own
-EPOCHS = 20  # 160 steps, each with a commit
+EPOCHS = 30  # 240 steps, each with a commit
 GPUS = int(os.environ.get("GPUS", "0"))  # claimed by each node
 
 
